@@ -1,0 +1,92 @@
+"""From the table of bins to class errors and to one value."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
+
+from sklearn_tace._binning import Bins, bin_survivors
+from sklearn_tace._survivors import Survivors, collect_survivors
+from sklearn_tace._validation import check_parameters, check_predictions
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that one measurement found; the doors show parts of it."""
+
+    classes: NDArray  # (K,)
+    survivors: Survivors
+    bins: Bins
+    class_errors: NDArray[np.float64]  # (K,) nan where no score survived
+    tace: float
+
+
+SETTINGS = ("threshold", "n_bins", "ties", "norm", "average")
+
+
+def settings_of(door):
+    """Parameters of a scorer or a report that decide the value."""
+    return {name: getattr(door, name) for name in SETTINGS}
+
+
+def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
+    """The way from what a user passed to every number of the package."""
+    check_parameters(**settings)
+    return measure(check_predictions(y_true, y_proba, **data), **settings)
+
+
+def measure(given, *, threshold, n_bins, ties, norm, average) -> Calibration:
+    """Filter, bin and average checked input."""
+    survivors = collect_survivors(
+        given.proba,
+        given.truth,
+        threshold=threshold,
+        weight=given.weight,
+        n_classes=len(given.classes),
+    )
+    bins = bin_survivors(survivors, n_bins, ties)
+    errors = class_errors(bins, len(given.classes), norm)
+    class_weight = survivors.support_weight if average == "weighted" else None
+    tace = mean_class_error(errors, class_weight)
+    if np.isnan(tace):
+        if np.isnan(errors).all():
+            reason = (
+                f"No predicted probability is above threshold={threshold}; the "
+                f"largest is {survivors.largest_score:.6g}."
+            )
+        else:
+            reason = "average='weighted', but no class with survivors has a row."
+        warnings.warn(
+            f"{reason} TACE is undefined and set to nan.",
+            UndefinedMetricWarning,
+            stacklevel=4,  # the caller of the metric or of fit
+        )
+    return Calibration(given.classes, survivors, bins, errors, tace)
+
+
+def class_errors(bins, n_classes, norm):
+    """Error of every class from the gaps of its bins; nan for a class without bins."""
+    head = np.flatnonzero(bins.index == 0)
+    n_bins = np.diff(head, append=len(bins.gap))
+    if norm == "l1":
+        error = np.add.reduceat(bins.gap, head) / n_bins
+    elif norm == "l2":
+        error = np.sqrt(np.add.reduceat(bins.gap**2, head) / n_bins)
+    else:
+        error = np.maximum.reduceat(bins.gap, head)
+    errors = np.full(n_classes, np.nan)
+    errors[bins.class_index[head]] = error
+    return errors
+
+
+def mean_class_error(errors, class_weight=None):
+    """Mean over the classes that have an error; nan where none has, or no weight."""
+    measured = ~np.isnan(errors)
+    errors = errors[measured]
+    weight = np.ones(len(errors)) if class_weight is None else class_weight[measured]
+    if not weight.any():
+        return float("nan")
+    weight = weight / weight.max()  # sums of extreme weights stay finite
+    return float(np.sum(errors * weight) / weight.sum())

@@ -1,0 +1,279 @@
+"""What users pass, made canonical, or an error that names the argument."""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_scalar,
+    column_or_1d,
+)
+
+from sklearn_tace._labels import (
+    PROVIDE_LABELS,
+    as_label_array,
+    check_labels,
+    column_names,
+    encode_labels,
+    find_classes,
+    find_columns,
+    is_missing,
+    refuse_other_names,
+    refuse_unknown,
+)
+from sklearn_tace._survivors import row_blocks
+
+_OPTIONS = {
+    "ties": ("average", "ordinal"),
+    "norm": ("l1", "l2", "max"),
+    "average": ("macro", "weighted"),
+}
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Labels, scores and weights as plain arrays that belong together."""
+
+    classes: NDArray  # (K,) labels of the columns
+    proba: NDArray  # (n, K), or (n,): P(second class)
+    truth: NDArray  # (n,) column of each row's class, or (n, K) of 0 and 1
+    weight: NDArray[np.float64] | None  # (n,)
+
+
+def check_parameters(*, threshold, n_bins, **options):
+    """Refuse parameters of a wrong type or value."""
+    if threshold is not None:
+        if not isinstance(threshold, numbers.Real) or isinstance(threshold, bool):
+            raise TypeError(f"threshold must be a number or None, got {threshold!r}.")
+        if not 0 <= threshold < 1:
+            raise ValueError(
+                f"threshold must fulfil 0 <= threshold < 1, got {threshold!r}."
+            )
+    if isinstance(n_bins, bool):
+        raise TypeError(f"n_bins must be an integer, got {n_bins!r}.")
+    check_scalar(n_bins, "n_bins", numbers.Integral, min_val=1)
+    for name, value in options.items():
+        allowed = ", ".join(map(repr, _OPTIONS[name]))
+        also = " (or, in tace_error, None)" if name == "average" else ""
+        message = f"{name} must be one of {allowed}{also}, got {value!r}."
+        if name == "average" and value is None:
+            raise ValueError(message)
+        if not isinstance(value, str):
+            raise TypeError(message)
+        if value not in _OPTIONS[name]:
+            raise ValueError(message)
+
+
+def check_predictions(
+    y_true, y_proba, *, labels, sample_weight, unseen=(), caller=None
+):
+    """Canonical arrays from what a user passed.
+
+    ``unseen`` are labels without a column, which follow ``labels``. ``caller`` names
+    the called function and its first two arguments, for messages about swapped ones.
+    """
+    hint = ""
+    if caller is not None:
+        hint = " {} takes ({}, {}): labels first, predicted probabilities second"
+        hint = hint.format(*caller)
+    y = _as_array(y_true, "y_true", as_label_array)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.ndim > 2 or (
+        y.ndim == 2 and _as_array(y_proba, "y_proba", _as_scores).ndim == 1
+    ):
+        name = "y_true" if caller is None else caller[1]
+        raise ValueError(f"{hint}; got {name} of shape {y.shape}.".strip(" ;"))
+    if y.ndim == 2:
+        y = _check_indicator(y, hint)
+    else:
+        found, code = encode_labels(y, "y_true", hint)
+
+    proba = _check_scores(y_proba)
+    check_consistent_length(y, proba)
+    weight = _check_weight(sample_weight, len(y))
+    names = column_names(y_proba)
+    if y.ndim == 2 and y.shape != proba.shape:
+        raise ValueError(
+            f"y_true is an indicator of shape {y.shape}, but y_proba has shape "
+            f"{proba.shape}."
+        )
+    if labels is not None:
+        classes = check_labels(labels)
+        refuse_other_names(names, classes.tolist(), "y_proba", "labels is")
+        if y.ndim == 2:
+            names_of_y = column_names(y_true)
+            refuse_other_names(names_of_y, classes.tolist(), "y_true", "labels is")
+    elif y.ndim == 2:
+        classes = np.arange(y.shape[1])
+        refuse_other_names(
+            names, column_names(y_true), "y_proba", "those of y_true are"
+        )
+    else:
+        classes = find_classes(found, names)
+    _check_columns(classes, proba, given=labels is not None)
+
+    if y.ndim == 2:
+        return Predictions(classes, proba, y, weight)
+    if len(unseen):
+        classes = np.concatenate([classes, unseen])
+    columns = find_columns(found, classes)
+    refuse_unknown(found[columns < 0], classes)
+    if proba.shape[1:] == (1,) and len(classes) - len(unseen) == 2:
+        proba = proba[:, 0]
+    return Predictions(classes, proba, columns[code], weight)
+
+
+def _as_array(values, name, convert=np.asarray):
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries. Remove those rows, or give them weight 0 and "
+            "fill them with valid values."
+        )
+    if not scipy.sparse.issparse(values):
+        try:
+            values = convert(values)
+        except ValueError as error:  # rows of different lengths
+            raise ValueError(f"{name} is no array: {error}") from error
+        if values.ndim == 0:
+            raise TypeError(f"{name} must be an array or a list, got {values[()]!r}.")
+        if values.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: {name}.")
+    return check_array(
+        values,
+        dtype=None,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,
+        input_name=name,
+    )
+
+
+def _as_scores(frame):
+    """As np.asarray, but nullable columns of pandas keep their precision."""
+    dtypes = getattr(frame, "dtypes", ())
+    dtypes = list(dtypes) if hasattr(dtypes, "__iter__") else [dtypes]
+    if any(hasattr(dtype, "numpy_dtype") for dtype in dtypes):
+        dtypes = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]
+        if all(getattr(dtype, "kind", "") == "f" for dtype in dtypes):
+            return frame.to_numpy(dtype=np.result_type(*dtypes), na_value=np.nan)
+    return np.asarray(frame)
+
+
+def _as_numbers(values, name):
+    """A float64 array of what may be objects, strings or nullable numbers."""
+    try:
+        if getattr(getattr(values, "dtype", None), "kind", "") in "mM":
+            raise TypeError(f"got {values.dtype}")
+        return check_array(
+            values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+
+
+def _check_scores(y_proba):
+    """The scores as numbers, one- or two-dimensional, values unchecked."""
+    listed = isinstance(y_proba, (list, tuple))
+    if listed and any(getattr(part, "ndim", 1) > 1 for part in y_proba):
+        raise ValueError(
+            "y_proba is a list of arrays. Multi-output classifiers are not supported: "
+            "score each output on its own; for multilabel targets, stack the columns "
+            "of P(1), as the scorer and CalibrationReport.from_estimator do."
+        )
+    proba = _as_array(y_proba, "y_proba", _as_scores)
+    if proba.ndim > 2:
+        raise ValueError(
+            f"y_proba must have one or two dimensions, got shape {proba.shape}. "
+            "Multi-output classifiers are not supported: score each output on its own."
+        )
+    if proba.size == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={proba.shape}) while a minimum of 1 "
+            "is required: y_proba has no column."
+        )
+    if proba.dtype.kind not in "biuf":
+        source = y_proba if hasattr(y_proba, "dtypes") else proba
+        proba = _as_numbers(source, "y_proba")
+    return proba
+
+
+def _check_weight(sample_weight, n_samples):
+    if sample_weight is None:
+        return None
+    if np.asarray(sample_weight).ndim == 0:
+        sample_weight = np.full(n_samples, sample_weight)
+    weight = _as_array(sample_weight, "sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weight.ndim}D array."
+        )
+    weight = check_array(
+        _as_numbers(weight, "sample_weight"),
+        ensure_2d=False,
+        ensure_non_negative=True,
+        input_name="sample_weight",
+    )
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight has {len(weight)} entries for {n_samples} samples."
+        )
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.finfo(np.float64).tiny <= total < np.inf:
+        raise ValueError(
+            f"The sum of sample_weight is {total}, beyond double precision. Only "
+            "ratios matter: scale the weights."
+        )
+    return weight
+
+
+def _check_indicator(y, hint):
+    """Refuse two-dimensional labels that are not 0/1, block by block."""
+    other = ValueError(
+        "Multi-output classifiers are not supported: a two-dimensional y_true must be "
+        "an indicator of 0 and 1, one column a class."
+    )
+    if y.dtype.kind == "O":
+        if any(map(is_missing, y.ravel())):
+            raise ValueError("y_true contains missing values.")
+        y = np.array(y.tolist())
+    if y.dtype.kind not in "biuf":
+        raise other
+    for rows in row_blocks(y.shape, y.dtype.itemsize):
+        block = y[rows]
+        if ((block == 0) | (block == 1)).all():
+            continue
+        if block.dtype.kind == "f":
+            if np.isnan(block).any():
+                raise ValueError("y_true contains missing values.")
+            raise ValueError(f"Unknown label type: continuous-multioutput.{hint}")
+        raise other
+    return y
+
+
+def _check_columns(classes, proba, given):
+    n_columns = 1 if proba.ndim == 1 else proba.shape[1]
+    if n_columns == len(classes) and proba.ndim == 2:
+        return
+    if n_columns == 1:
+        if len(classes) != 2:
+            raise ValueError(
+                f"A 1-D y_proba needs exactly two labels, got {len(classes)}."
+            )
+    elif given:
+        raise ValueError(
+            f"labels has {len(classes)} entries but y_proba has {n_columns} columns."
+        )
+    else:
+        raise ValueError(
+            "y_true and y_proba contain different number of classes: "
+            f"{len(classes)} vs {n_columns}. {PROVIDE_LABELS} Classes found in "
+            f"y_true: {np.array2string(classes, threshold=10)}."
+        )
