@@ -1,0 +1,21 @@
+"""Calibration of classifiers, class by class, where it matters: TACE.
+
+- ``tace_error(y_true, y_proba)``: the thresholded adaptive calibration error.
+- ``neg_tace_scorer``, ``TACEScorer(...)``: minus that value, for ``scoring=``.
+- ``CalibrationScorer(...)``: TACE, ACE and log-loss from one ``predict_proba``.
+- ``CalibrationReport(...).fit(y, proba)``: the value with its bins, its classes and
+  what the threshold discarded; ``print`` it.
+"""
+
+from sklearn_tace._metric import tace_error
+from sklearn_tace._report import CalibrationReport
+from sklearn_tace._scorer import CalibrationScorer, TACEScorer, neg_tace_scorer
+from sklearn_tace._version import __version__ as __version__
+
+__all__ = [
+    "CalibrationReport",
+    "CalibrationScorer",
+    "TACEScorer",
+    "neg_tace_scorer",
+    "tace_error",
+]
