@@ -1,0 +1,92 @@
+"""The package itself: its names, its imports, its documentation."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import requires, version
+from pathlib import Path
+
+import pytest
+
+import sklearn_tace
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted(Path(sklearn_tace.__file__).parent.glob("*.py"))
+
+
+def test_public_names_are_exactly_those_of_the_package():
+    public = {name for name in vars(sklearn_tace) if not name.startswith("_")}
+    assert set(sklearn_tace.__all__) == public
+    assert sklearn_tace.__version__ == version("sklearn_tace")
+
+
+@pytest.mark.parametrize("name", sklearn_tace.__all__)
+def test_public_names_are_documented(name):
+    assert re.search(rf"^## `{name}", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    documented = getattr(sklearn_tace, name)
+    assert "Examples\n" in documented.__doc__
+    assert "References\n" in documented.__doc__
+
+
+def test_version_has_a_changelog_entry():
+    assert f"## {sklearn_tace.__version__}" in (ROOT / "docs/CHANGELOG.md").read_text()
+
+
+def test_import_loads_no_frame_plot_or_tensor_library():
+    heavy = ("pandas", "polars", "pyarrow", "matplotlib", "torch", "dask")
+    code = (
+        "import sys, sklearn_tace;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    # scikit-learn itself loads pandas where it finds it in some versions.
+    bare = code.replace("sklearn_tace", "sklearn.metrics, sklearn.preprocessing")
+    run = [
+        subprocess.run(
+            [sys.executable, "-c", c], capture_output=True, text=True, check=True
+        )
+        for c in (code, bare)
+    ]
+    assert run[0].stdout == run[1].stdout
+
+
+def test_run_time_dependencies_are_three():
+    names = {re.match(r"[\w-]+", line).group() for line in requires("sklearn_tace")}
+    assert names == {"numpy", "scipy", "scikit-learn"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_no_private_name_of_scikit_learn_is_imported(path):
+    imported = re.findall(
+        r"^\s*(?:from|import) (sklearn\.[\w.]+)(.*)", path.read_text(), re.M
+    )
+    for module, names in imported:
+        assert "._" not in module
+        assert not re.search(r"\b_[a-z]", names)
+
+
+def test_numerics_import_no_scikit_learn():
+    for name in ("_survivors.py", "_binning.py"):
+        source = Path(sklearn_tace.__file__).with_name(name).read_text()
+        assert not re.search(r"^\s*(from|import) sklearn\b", source, re.MULTILINE)
+
+
+def test_types_are_shipped():
+    assert Path(sklearn_tace.__file__).with_name("py.typed").exists()
+
+
+def test_readme_shows_the_example_that_its_command_runs():
+    blocks = dict(
+        re.findall(
+            r"```(python|text)\n(.*?)```", (ROOT / "README.md").read_text(), re.S
+        )
+    )
+    example = Path(sklearn_tace.__file__).with_name("__main__.py").read_text()
+    assert example.partition("\n\n")[2] == blocks["python"]
+    run = subprocess.run(
+        [sys.executable, "-m", "sklearn_tace"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == ""
+    assert run.stdout == blocks["text"]
