@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sklearn_tace._binning import Bins, bin_survivors
@@ -68,17 +69,30 @@ def measure(given, *, threshold, n_bins, ties, norm, average) -> Calibration:
 
 def class_errors(bins, n_classes, norm):
     """Error of every class from the gaps of its bins; nan for a class without bins."""
-    head = np.flatnonzero(bins.index == 0)
-    n_bins = np.diff(head, append=len(bins.gap))
-    if norm == "l1":
-        error = np.add.reduceat(bins.gap, head) / n_bins
-    elif norm == "l2":
-        error = np.sqrt(np.add.reduceat(bins.gap**2, head) / n_bins)
-    else:
-        error = np.maximum.reduceat(bins.gap, head)
     errors = np.full(n_classes, np.nan)
-    errors[bins.class_index[head]] = error
+    errors[bins.class_index[bins.index == 0]] = pool_gaps(bins.gap, bins.index, norm)
     return errors
+
+
+def pool_gaps(gap, index, norm):
+    """One error for every class with bins, which are numbered from 0 in each class."""
+    head = np.flatnonzero(index == 0)
+    n_bins = np.diff(head, append=len(gap))
+    if norm == "l1":
+        return np.add.reduceat(gap, head) / n_bins
+    if norm == "l2":
+        return np.sqrt(np.add.reduceat(gap**2, head) / n_bins)
+    return np.maximum.reduceat(gap, head)
+
+
+def chance_gap(count, mean_proba):
+    """Mean gap of bins whose rows are of the class with the bin's mean probability.
+
+    By de Moivre's formula for the mean absolute deviation of a binomial.
+    """
+    p = mean_proba.clip(0, 1)
+    m = np.floor(count * p) + 1
+    return 2 * m * (1 - p) * stats.binom.pmf(m, count, p) / count
 
 
 def mean_class_error(errors, class_weight=None):

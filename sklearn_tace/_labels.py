@@ -2,6 +2,7 @@
 
 import numbers
 import reprlib
+import warnings
 
 import numpy as np
 from sklearn.preprocessing import LabelEncoder
@@ -106,6 +107,25 @@ def find_columns(found, classes):
         found, classes = found.astype(unit), classes.astype(unit)
     column = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([column.get(label, -1) for label in found.tolist()])
+
+
+def add_unseen(found, classes, fitted):
+    """The labels of a classifier's columns, followed by those it was not fitted on."""
+    if isinstance(found[0], str) != isinstance(classes[0], str):
+        raise ValueError(
+            f"y_true has labels such as {found.tolist()[0]!r}, {fitted} was fitted on "
+            f"labels such as {classes.tolist()[0]!r}."
+        )
+    unseen = found[find_columns(found, classes) < 0]
+    if not unseen.size:
+        return classes
+    warnings.warn(
+        f"y_true contains labels that {fitted} was not fitted on: {listed(unseen)}. "
+        "Each gets a column of zeros; its rows count against the other classes.",
+        UserWarning,
+        stacklevel=5,  # the caller of from_estimator
+    )
+    return np.concatenate([classes, unseen])
 
 
 def refuse_unknown(unknown, classes):

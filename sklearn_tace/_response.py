@@ -1,13 +1,10 @@
 """What a fitted classifier predicts, as labels, scores and column labels."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
-
-from sklearn_tace._labels import as_label_array, encode_labels, find_columns, listed
+from numpy.typing import ArrayLike
 
 _MULTI_OUTPUT = (
     "Multi-output classifiers are not supported, other than for indicator targets of 0 "
@@ -16,18 +13,18 @@ _MULTI_OUTPUT = (
 
 
 class Response(NamedTuple):
-    """What a classifier says; the keywords of ``check_predictions``."""
+    """What a classifier says; keywords of ``check_predictions``."""
 
     y_proba: ArrayLike
-    labels: NDArray | None  # of the columns; None where the classifier does not tell
-    unseen: NDArray  # labels of y that it was not fitted on, without a column
+    labels: ArrayLike | None  # of the columns; None where the classifier does not tell
+    fitted: str  # name of the classifier
 
 
 def predicted_proba(estimator, X, y):
     """Scores of ``estimator`` for ``X``, and the labels of their columns.
 
     Lists of arrays, as multi-output estimators return them, become one column an
-    output. A label of ``y`` that the estimator was not fitted on causes a warning.
+    output.
     """
     name = type(estimator).__name__
     try:
@@ -39,18 +36,13 @@ def predicted_proba(estimator, X, y):
         ) from error
     proba = predict_proba(X)
     classes = getattr(estimator, "classes_", None)
-    one_column = not scipy.sparse.issparse(y) and np.asarray(y).shape[1:] in ((), (1,))
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
-        if one_column:
+        if not scipy.sparse.issparse(y) and np.asarray(y).shape[1:] in ((), (1,)):
             raise ValueError(_MULTI_OUTPUT)
         if isinstance(proba, list):
             proba = _positive_columns(proba, classes)
-        return Response(proba, None, np.array([]))
-    if classes is None:
-        return Response(proba, None, np.array([]))
-    classes = as_label_array(classes)
-    unseen = _unseen_labels(as_label_array(y), classes, name) if one_column else ()
-    return Response(proba, classes, unseen)
+        classes = None
+    return Response(proba, classes, name)
 
 
 def _positive_columns(outputs, classes):
@@ -61,23 +53,3 @@ def _positive_columns(outputs, classes):
         np.asarray(proba) @ (np.asarray(seen) == 1)
         for proba, seen in zip(outputs, classes, strict=True)
     ])
-
-
-def _unseen_labels(y, classes, name):
-    found, _ = encode_labels(y.ravel(), "y_true")
-    if not found.size or not classes.size:
-        return np.array([])
-    if isinstance(found[0], str) != isinstance(classes[0], str):
-        raise ValueError(
-            f"y_true has labels such as {found.tolist()[0]!r}, {name} was fitted on "
-            f"labels such as {classes.tolist()[0]!r}."
-        )
-    unseen = found[find_columns(found, classes) < 0]
-    if unseen.size:
-        warnings.warn(
-            f"y_true contains labels that {name} was not fitted on: {listed(unseen)}. "
-            "Each gets a column of zeros; its rows count against the other classes.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return unseen

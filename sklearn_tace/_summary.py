@@ -4,8 +4,8 @@ import textwrap
 import unicodedata
 
 import numpy as np
-from scipy import stats
 
+from sklearn_tace._calibration import chance_gap, pool_gaps
 from sklearn_tace._version import __version__
 
 _WIDTH = 72
@@ -21,7 +21,9 @@ def summarize(report, is_weighted, *, threshold, n_bins, ties, norm, average):
     undefined = np.isnan(report.tace_)
     lines = [f"{name} undefined" if undefined else f"{name} {report.tace_:.4f}"]
     if (norm, average, is_weighted, undefined) == ("l1", "macro", False, False):
-        chance = _chance(report)
+        bins = report.bins_
+        gap = chance_gap(bins["count"], bins["mean_proba"])
+        chance = pool_gaps(gap, bins["bin"], norm).mean()
         lines += [f"a calibrated model would have about {chance:.4f}, by chance alone"]
     lines += [
         f"threshold {_number(threshold)}, {_count(n_bins, 'bin')}, "
@@ -50,19 +52,6 @@ def _account(report):
         f"{_percent(report.kept_mass_)} of their sum,"
     )
     yield f"among them {_part(positives - lost, positives)} of a true class"
-
-
-def _chance(report):
-    """Mean gap of bins whose rows are of the class with the bin's mean probability.
-
-    By de Moivre's formula for the mean absolute deviation of a binomial.
-    """
-    n, p = report.bins_["count"], report.bins_["mean_proba"].clip(0, 1)
-    m = np.floor(n * p) + 1
-    gap = 2 * m * (1 - p) * stats.binom.pmf(m, n, p) / n
-    first = np.flatnonzero(report.bins_["bin"] == 0)
-    n_bins = np.diff(first, append=len(gap))
-    return np.mean(np.add.reduceat(gap, first) / n_bins)
 
 
 def _worst_classes(report):

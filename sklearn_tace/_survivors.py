@@ -89,9 +89,13 @@ def collect_survivors(proba, truth, *, threshold, weight=None, n_classes=None):
     for index, columns in _tiles(proba, rows):
         tile = _native(proba[index] if proba.ndim == 1 else proba[index, columns])
         row = numbers[index]
-        if not _in_range(tile):
+        low, high = tile.min(), tile.max()
+        # False for NaN.
+        if not (low >= -RANGE_TOLERANCE and high <= 1 + RANGE_TOLERANCE):
             raise ValueError(_bad_value(tile, row, proba))
         scores, keep = _filter(tile, threshold, score_type)
+        if low < 0 or high > 1:
+            scores = scores.clip(0, 1)
         i, k, score = _entries(scores, keep)
         pieces.append((row[i], k + (columns.start or 0), score))
         row_sum[index] += scores.sum(axis=1)
@@ -167,8 +171,6 @@ def _filter(tile, threshold, score_type):
             ])
     if threshold is None:
         keep = np.ones_like(scores, dtype=bool)
-    if scores.min() < 0 or scores.max() > 1:
-        scores = scores.clip(0, 1)
     if scores.dtype.itemsize > 8:
         scores = scores.astype(np.float64)
     return scores, keep
@@ -209,11 +211,6 @@ def _warn_of_row_sums(row_sum, rows):
             UserWarning,
             stacklevel=6,  # the caller of the metric or of fit
         )
-
-
-def _in_range(tile):
-    """Whether all is in [0, 1] up to round-off; False for NaN."""
-    return tile.min() >= -RANGE_TOLERANCE and tile.max() <= 1 + RANGE_TOLERANCE
 
 
 def _bad_value(tile, row, proba):

@@ -15,6 +15,7 @@ from sklearn.utils import (
 
 from sklearn_tace._labels import (
     PROVIDE_LABELS,
+    add_unseen,
     as_label_array,
     check_labels,
     column_names,
@@ -69,12 +70,13 @@ def check_parameters(*, threshold, n_bins, **options):
 
 
 def check_predictions(
-    y_true, y_proba, *, labels, sample_weight, unseen=(), caller=None
+    y_true, y_proba, *, labels, sample_weight, fitted=None, caller=None
 ):
     """Canonical arrays from what a user passed.
 
-    ``unseen`` are labels without a column, which follow ``labels``. ``caller`` names
-    the called function and its first two arguments, for messages about swapped ones.
+    ``fitted`` names the classifier whose classes the ``labels`` are: other labels in
+    ``y_true`` are then classes without a column. ``caller`` names the called function
+    and its first two arguments, for messages about swapped ones.
     """
     hint = ""
     if caller is not None:
@@ -83,9 +85,8 @@ def check_predictions(
     y = _as_array(y_true, "y_true", as_label_array)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    if y.ndim > 2 or (
-        y.ndim == 2 and _as_array(y_proba, "y_proba", _as_scores).ndim == 1
-    ):
+    proba = _as_score_array(y_proba)
+    if y.ndim > 2 or (y.ndim == 2 and proba.ndim == 1):
         name = "y_true" if caller is None else caller[1]
         raise ValueError(f"{hint}; got {name} of shape {y.shape}.".strip(" ;"))
     if y.ndim == 2:
@@ -93,7 +94,7 @@ def check_predictions(
     else:
         found, code = encode_labels(y, "y_true", hint)
 
-    proba = _check_scores(y_proba)
+    proba = _check_scores(proba, y_proba)
     check_consistent_length(y, proba)
     weight = _check_weight(sample_weight, len(y))
     names = column_names(y_proba)
@@ -119,12 +120,12 @@ def check_predictions(
 
     if y.ndim == 2:
         return Predictions(classes, proba, y, weight)
-    if len(unseen):
-        classes = np.concatenate([classes, unseen])
+    if proba.shape[1:] == (1,) and len(classes) == 2:
+        proba = proba[:, 0]
+    if fitted is not None:
+        classes = add_unseen(found, classes, fitted)
     columns = find_columns(found, classes)
     refuse_unknown(found[columns < 0], classes)
-    if proba.shape[1:] == (1,) and len(classes) - len(unseen) == 2:
-        proba = proba[:, 0]
     return Predictions(classes, proba, columns[code], weight)
 
 
@@ -176,8 +177,7 @@ def _as_numbers(values, name):
         raise ValueError(f"{name} must hold numbers: {error}.") from error
 
 
-def _check_scores(y_proba):
-    """The scores as numbers, one- or two-dimensional, values unchecked."""
+def _as_score_array(y_proba):
     listed = isinstance(y_proba, (list, tuple))
     if listed and any(getattr(part, "ndim", 1) > 1 for part in y_proba):
         raise ValueError(
@@ -185,7 +185,11 @@ def _check_scores(y_proba):
             "score each output on its own; for multilabel targets, stack the columns "
             "of P(1), as the scorer and CalibrationReport.from_estimator do."
         )
-    proba = _as_array(y_proba, "y_proba", _as_scores)
+    return _as_array(y_proba, "y_proba", _as_scores)
+
+
+def _check_scores(proba, y_proba):
+    """The scores as numbers, one- or two-dimensional, values unchecked."""
     if proba.ndim > 2:
         raise ValueError(
             f"y_proba must have one or two dimensions, got shape {proba.shape}. "
