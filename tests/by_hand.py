@@ -6,24 +6,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_iris,
-    make_classification,
-)
-from sklearn.metrics import (
-    log_loss,
-)
-from sklearn.model_selection import (
-    StratifiedKFold,
-)
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import scale
 
-from sklearn_tace import (
-    CalibrationScorer,
-    TACEScorer,
-    neg_tace_scorer,
-    tace_error,
-)
+from sklearn_tace import CalibrationScorer, TACEScorer, neg_tace_scorer, tace_error
 
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 

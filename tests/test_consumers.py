@@ -27,19 +27,12 @@ from by_hand import (
 from estimators import ConstantProba
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.metrics import (
-    brier_score_loss,
-    check_scoring,
-    get_scorer,
-    make_scorer,
-)
+from sklearn.metrics import brier_score_loss, check_scoring, get_scorer, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -58,12 +51,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from sklearn_tace import (
-    CalibrationScorer,
-    TACEScorer,
-    neg_tace_scorer,
-    tace_error,
-)
+from sklearn_tace import CalibrationScorer, TACEScorer, neg_tace_scorer, tace_error
 
 # Every consumer of one number
 

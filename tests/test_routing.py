@@ -21,15 +21,10 @@ from by_hand import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import (
-    UnsetMetadataPassedError,
-)
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import RFECV
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.metrics import (
-    accuracy_score,
-    make_scorer,
-)
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_score,
@@ -42,12 +37,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from sklearn_tace import (
-    CalibrationScorer,
-    TACEScorer,
-    neg_tace_scorer,
-    tace_error,
-)
+from sklearn_tace import CalibrationScorer, TACEScorer, neg_tace_scorer, tace_error
 
 # Weights without metadata routing
 
@@ -119,15 +109,19 @@ def _routed_cross_val_score(scoring):
     )
 
 
-def _routed_cross_validate(scoring):
+def _routed_results(scoring):
     return cross_validate(
         GaussianNB().set_fit_request(sample_weight=True),
         X,
         Y,
         cv=FOLDS,
-        scoring={"tace": scoring},
+        scoring=scoring,
         params={"sample_weight": WEIGHT},
-    )["test_tace"]
+    )
+
+
+def _routed_cross_validate(scoring):
+    return _routed_results({"tace": scoring})["test_tace"]
 
 
 def _routed_grid_search(scoring):
@@ -296,14 +290,7 @@ def test_each_scorer_of_a_dict_keeps_its_own_request():
         "unweighted": TACEScorer().set_score_request(sample_weight=False),
         "accuracy": accuracy.set_score_request(sample_weight=False),
     }
-    found = cross_validate(
-        GaussianNB().set_fit_request(sample_weight=True),
-        X,
-        Y,
-        cv=FOLDS,
-        scoring=scoring,
-        params={"sample_weight": WEIGHT},
-    )
+    found = _routed_results(scoring)
     weighted = fold_scores(
         GaussianNB(), plain_scorer(), X, Y, fit_weight=WEIGHT, score_weight=WEIGHT
     )
@@ -315,14 +302,7 @@ def test_each_scorer_of_a_dict_keeps_its_own_request():
 @pytest.mark.usefixtures("routing")
 def test_routed_weights_reach_all_figures():
     scorer = CalibrationScorer().set_score_request(sample_weight=True)
-    found = cross_validate(
-        GaussianNB().set_fit_request(sample_weight=True),
-        X,
-        Y,
-        cv=FOLDS,
-        scoring=scorer,
-        params={"sample_weight": WEIGHT},
-    )
+    found = _routed_results(scorer)
     expected = fold_scores(
         GaussianNB(), plain_figures, X, Y, fit_weight=WEIGHT, score_weight=WEIGHT
     )

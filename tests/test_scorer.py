@@ -5,34 +5,16 @@ import functools
 
 import numpy as np
 import pytest
-from by_hand import (
-    FOLDS,
-    SCORERS,
-    WEIGHT,
-    X_BINARY,
-    Y_BINARY,
-    X,
-    Y,
-    through_pickle,
-)
+from by_hand import FOLDS, SCORERS, WEIGHT, X_BINARY, Y_BINARY, X, Y, through_pickle
 from estimators import ConstantProba, FixedProba
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    RandomForestClassifier,
-    VotingClassifier,
-)
-from sklearn.exceptions import (
-    NotFittedError,
-    UndefinedMetricWarning,
-)
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import (
-    get_scorer,
-    make_scorer,
-)
+from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
