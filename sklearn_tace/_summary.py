@@ -80,7 +80,7 @@ def _notes(report, n_bins, ties):
         )
     if len(thin):
         yield (
-            f"{_count(len(thin), 'class')} with less kept than bins, mostly noise: "
+            f"{_count(len(thin), 'class')} with fewer kept than bins, mostly noise: "
             f"{_names(thin)}."
         )
     if len(absent):

@@ -1,239 +1,284 @@
-"""What the threshold keeps: one visit over the scores, block by block."""
+"""What the threshold kept: batches as they arrive, then class by class, sorted.
 
-import itertools
-import warnings
-from dataclasses import dataclass
+A survivor is a score above the threshold, with the outcome and the weight of its row.
+Its code is the number of its class, its word holds score and outcome. Mass is summed
+probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-# Scores may leave [0, 1] by this much (round-off) and are clipped.
-RANGE_TOLERANCE = 1e-5
-# Rows may miss a sum of one by this much before the user is warned.
-ROW_SUM_TOLERANCE = 1e-3
+# Probability mass is counted in whole units: sums are exact in any order.
+MASS_ONE = 2**40
+# Sums of rows that miss one by this much count as one.
+ROUND_OFF = 2e-5
 
-_BLOCK_BYTES = 2**20
+# Survivors in a run of classes.
+_RUN = 2**18
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is known of all rows, kept or not; rows of weight 0 are absent."""
+
+    n_samples: int
+    support: NDArray[np.intp]  # (K,) rows of the class
+    support_weight: NDArray[np.float64]  # (K,) their weight
+    mass: int  # sum of all scores, in units of 1 / MASS_ONE
+    largest_score: float  # if no score was kept; else 0
+    dtype: np.dtype  # precision at which scores were compared with the threshold
+    one_column: bool  # the first class's scores are complements of the second's
+
+    def __add__(self, other: Account) -> Account:
+        if not other.n_samples:
+            return self
+        if not self.n_samples:
+            return other
+        return Account(
+            n_samples=self.n_samples + other.n_samples,
+            support=self.support + other.support,
+            support_weight=self.support_weight + other.support_weight,
+            mass=self.mass + other.mass,
+            largest_score=max(self.largest_score, other.largest_score),
+            dtype=np.result_type(self.dtype, other.dtype),
+            one_column=self.one_column and other.one_column,
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Survivors of some rows; those of a class are in the order of the rows."""
+
+    account: Account
+    code: NDArray[np.unsignedinteger]  # (m,) class
+    word: NDArray[np.unsignedinteger]  # (m,) score and outcome, see pack
+    weight: NDArray[np.float64] | None  # (m,) None where all rows weigh the same
 
 
 @dataclass(frozen=True)
 class Survivors:
     """Scores above the threshold, class by class, ascending within a class.
 
-    Class k owns the slice ``indptr[k]:indptr[k + 1]`` of ``score``, ``outcome``
-    and ``weight``; equal scores stand in the order of their rows.
+    Class k owns the slice ``indptr[k]:indptr[k + 1]`` of the other arrays.
     """
 
-    n_samples: int
-    support: NDArray[np.intp]  # (K,) rows of the class, kept or not
-    support_weight: NDArray[np.float64]  # (K,) their weight
+    account: Account
     indptr: NDArray[np.intp]  # (K + 1,)
-    score: NDArray[np.floating]  # (m,) p_ik, float32 or float64
-    outcome: NDArray[np.bool_]  # (m,) o_ik
-    weight: NDArray[np.float64] | None  # (m,) None where all rows weigh the same
-    total_mass: float  # sum of all scores, kept or not
-    largest_score: float  # known where nothing survived, else nan
+    score: NDArray[np.floating]  # (m,)
+    # (m,) Of equal scores the negatives first; with ties="ordinal" as the rows come.
+    outcome: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None  # (m,)
 
     @property
     def n_kept(self) -> NDArray[np.intp]:
         return np.diff(self.indptr)
 
     @property
-    def kept_mass(self) -> float:
-        return float(self.score.sum(dtype=np.float64))
-
-    @property
     def kept_positives(self) -> NDArray[np.intp]:
         cumulative = np.concatenate([[0], np.cumsum(self.outcome)])
         return np.diff(cumulative[self.indptr])
 
+    @property
+    def kept_mass(self) -> float:
+        """Share of the sum of all scores; nan where that is 0."""
+        if not self.account.mass:
+            return float("nan")
+        if len(self.score) == self.account.n_samples * len(self.account.support):
+            return 1.0
+        kept = self.score.sum(dtype=np.float64) / (self.account.mass / MASS_ONE)
+        return float(min(kept, 1.0))  # rows may sum to a bit more than they count
 
-def row_blocks(shape, itemsize, rows=None):
-    """Indices that walk an array in blocks of rows that fit a core's cache.
+    def of_classes(self, first, last) -> Survivors:
+        """Those of consecutive classes; views."""
+        part = slice(self.indptr[first], self.indptr[last])
+        return replace(
+            self,
+            indptr=self.indptr[first : last + 1] - part.start,
+            score=self.score[part],
+            outcome=self.outcome[part],
+            weight=None if self.weight is None else self.weight[part],
+        )
 
-    ``rows`` restricts the walk to these row numbers.
+    def as_batch(self) -> Batch:
+        n_classes = len(self.indptr) - 1
+        code = np.repeat(np.arange(n_classes, dtype=code_type(n_classes)), self.n_kept)
+        return Batch(self.account, code, pack(self.score, self.outcome), self.weight)
+
+    def above(self, threshold) -> Survivors:
+        """Those that a higher threshold keeps."""
+        dtype = self.account.dtype.type
+        lowest = np.full(len(self.indptr) - 1, dtype(threshold), self.score.dtype)
+        if self.account.one_column:
+            lowest[0] = 1 - np.float64(dtype(1 - threshold))
+        keep = self.score > np.repeat(lowest, self.n_kept)
+        largest = max(self.account.largest_score, self.score.max(initial=0))
+        return Survivors(
+            account=replace(self.account, largest_score=float(largest)),
+            indptr=np.concatenate([[0], np.cumsum(keep)])[self.indptr],
+            score=self.score[keep],
+            outcome=self.outcome[keep],
+            weight=None if self.weight is None else self.weight[keep],
+        )
+
+
+def mass_units(score):
+    """Scores in whole units of mass, rounded."""
+    # The last bit of numbers from 4096 to 8192 is worth one unit: a fifth of the time
+    # of rounding and converting.
+    shift = np.float64(6144)
+    return (score + shift).view(np.int64) - shift.view(np.int64)
+
+
+def only_odd(row, mass):
+    """Those rows that do not sum to one up to round-off, and their sums."""
+    is_odd = np.abs(mass - MASS_ONE) > ROUND_OFF * MASS_ONE
+    return row[is_odd], mass[is_odd]
+
+
+def code_type(n_classes):
+    """Type for the number of a class; short ones sort and travel faster."""
+    return np.min_scalar_type(n_classes)
+
+
+def pack(score, outcome):
+    """Score and outcome in one word that sorts by score, then by outcome.
+
+    Scores from 0 to 1 have the order of their bits, the first two of which are 0.
+    One sort in place then orders the pairs; an argsort took ten times as long.
     """
-    row_bytes = max(1, itemsize * int(np.prod(shape[1:])))
-    step = max(1, _BLOCK_BYTES // row_bytes)
-    for start in range(0, shape[0] if rows is None else len(rows), step):
-        yield slice(start, start + step) if rows is None else rows[start : start + step]
+    word = score.view(f"u{score.itemsize}") << 1
+    word |= outcome
+    return word
 
 
-def collect_survivors(proba, truth, *, threshold, weight=None, n_classes=None):
-    """Check the scores and keep those above the threshold.
+def unpack(word):
+    """Scores and outcomes of words, in their memory."""
+    outcome = np.empty(len(word), dtype=bool)
+    np.bitwise_and(word, 1, out=outcome, casting="unsafe")
+    word >>= 1
+    return word.view(f"f{word.itemsize}"), outcome
 
-    Parameters
-    ----------
-    proba : (n, K) or (n,) array of numbers
-        One column a class; or P(second class), which stands for both columns.
-    truth : (n,) integer or (n, K) 0/1 array
-        The column of each row's class; or one indicator column a class.
-    threshold : float or None
-    weight : (n,) float64 array or None
-        Rows of weight 0 are absent.
-    n_classes : int or None
-        Where it exceeds the number of columns, the other classes have scores of 0.
 
-    Returns
-    -------
-    Survivors
+def add_batch(batches: list[Batch], batch: Batch) -> list[Batch]:
+    """The batches and one more, of which few are kept apart.
+
+    Batches are joined when they are of similar size, so that each survivor moves a
+    few times only and there are only a few accounts, which grow with the classes.
     """
-    n_columns = 2 if proba.ndim == 1 else proba.shape[1]
-    n_classes = n_columns if n_classes is None else n_classes
-    rows = None if weight is None or weight.all() else np.flatnonzero(weight)
-    numbers = np.arange(len(proba))
-    score_type = proba.dtype.type if proba.dtype.kind == "f" else np.float64
+    batches = [*batches, batch]
 
-    pieces = []
-    largest = 0.0
-    row_sum = np.zeros(len(proba))
-    for index, columns in _tiles(proba, rows):
-        tile = _native(proba[index] if proba.ndim == 1 else proba[index, columns])
-        row = numbers[index]
-        low, high = tile.min(), tile.max()
-        # False for NaN.
-        if not (low >= -RANGE_TOLERANCE and high <= 1 + RANGE_TOLERANCE):
-            raise ValueError(_bad_value(tile, row, proba))
-        scores, keep = _filter(tile, threshold, score_type)
-        if low < 0 or high > 1:
-            scores = scores.clip(0, 1)
-        i, k, score = _entries(scores, keep)
-        pieces.append((row[i], k + (columns.start or 0), score))
-        row_sum[index] += scores.sum(axis=1)
-        if not score.size:
-            largest = max(largest, float(scores.max()))
-    if threshold is None:
-        row = numbers if rows is None else rows
-        for k in range(n_columns, n_classes):
-            pieces.append((row, np.full(len(row), k), np.zeros(len(row), scores.dtype)))
-    if proba.ndim == 2 and truth.ndim == 1:
-        _warn_of_row_sums(row_sum, rows)
+    def size(batch):
+        return len(batch.word) + len(batch.account.support)
 
-    code = np.concatenate([
-        k.astype(np.min_scalar_type(n_classes)) for _, k, _ in pieces
-    ])
-    row, score = (np.concatenate([piece[j] for piece in pieces]) for j in (0, 2))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_classes))])
-    order = np.argsort(code, kind="stable")  # a radix sort where K < 65536
-    for start, stop in itertools.pairwise(indptr):
-        rank = np.argsort(score[order[start:stop]], kind="stable")
-        order[start:stop] = order[start:stop][rank]
-    row, code = row[order], code[order]
-    support, support_weight = _support(truth, weight, n_classes)
-    return Survivors(
-        n_samples=len(proba) if rows is None else len(rows),
-        support=support,
-        support_weight=support_weight,
-        indptr=indptr,
-        score=score[order],
-        outcome=truth[row] == code if truth.ndim == 1 else truth[row, code] != 0,
-        weight=None if weight is None else weight[row],
-        total_mass=float(row_sum.sum()),
-        largest_score=np.nan if len(score) else largest,
+    while len(batches) > 1 and size(batches[-2]) < 2 * size(batches[-1]):
+        batches[-2:] = [join(batches[-2:])]
+    return batches
+
+
+def join(batches: list[Batch]) -> Batch:
+    """One batch of several, in their order; its memory is its own."""
+    words = [batch.word for batch in batches]
+    if len({word.dtype for word in words}) > 1:
+        words = [_widen(word) for word in words]
+    weight = None
+    if any(batch.weight is not None and len(batch.word) for batch in batches):
+        weight = np.concatenate([
+            np.ones(len(batch.word)) if batch.weight is None else batch.weight
+            for batch in batches
+        ])
+    return Batch(
+        account=reduce(Account.__add__, (batch.account for batch in batches)),
+        code=np.concatenate([batch.code for batch in batches]),
+        word=np.concatenate(words),
+        weight=weight,
     )
 
 
-def _tiles(proba, rows):
-    """Pairs (rows, columns) that walk the scores in the order of their memory."""
-    if proba.ndim == 2 and abs(proba.strides[0]) < abs(proba.strides[1]):
-        # As data frames come. Row by row they took up to 20 times as long.
-        for columns in row_blocks(proba.T.shape, proba.dtype.itemsize):
-            yield (slice(None) if rows is None else rows), columns
-    else:
-        for index in row_blocks(proba.shape, proba.dtype.itemsize, rows):
-            yield index, slice(None)
+def _widen(word):
+    score, outcome = unpack(word.copy())
+    return pack(score.astype(np.float64), outcome)
 
 
-def _native(tile):
-    """The tile as float32 or wider, in the byte order of this machine."""
-    if tile.dtype.kind != "f":
-        return tile.astype(np.float64)
-    dtype = max(tile.dtype.newbyteorder("="), np.dtype(np.float32))
-    return tile.astype(dtype, copy=False)
+def sort(batch: Batch, ties: str) -> Survivors:
+    """Survivors by class and score; with ``ties="ordinal"`` equal scores keep order.
 
-
-def _filter(tile, threshold, score_type):
-    """Scores of a tile, two-dimensional, and which of them to keep.
-
-    The comparison is made at the precision of the user's scores (``score_type``):
-    0.05 stored as float32 is dropped at threshold 0.05.
+    The batch may lose its memory to them.
     """
-    if tile.ndim == 2:
-        scores = tile
-        keep = None if threshold is None else tile > score_type(threshold)
-    else:
-        # 1 - p is taken in float64, so that low precision does not shift it.
-        second = tile.astype(np.float64)
-        scores = np.column_stack([1 - second, second])
-        if threshold is not None:
-            keep = np.column_stack([
-                tile < score_type(1 - threshold),
-                tile > score_type(threshold),
-            ])
-    if threshold is None:
-        keep = np.ones_like(scores, dtype=bool)
-    if scores.dtype.itemsize > 8:
-        scores = scores.astype(np.float64)
-    return scores, keep
+    code, n_classes = batch.code, len(batch.account.support)
+    word, indptr = _group(batch.word, code, n_classes)
+    if batch.weight is None and ties == "average":
+        for part in _slices(word, indptr):
+            part.sort()
+        return Survivors(batch.account, indptr, *unpack(word), None)
+
+    score, outcome = unpack(word)
+    weight = batch.weight
+    if weight is not None:
+        weight, _ = _group(weight, code, n_classes)
+        weight = weight.copy() if weight is batch.weight else weight
+    for first, last in class_runs(indptr):
+        part = slice(indptr[first], indptr[last])
+        key = outcome[part] if ties == "average" else None
+        order = _sorted_order(score[part], key, indptr[first : last + 1] - part.start)
+        for values in (score, outcome, weight):
+            if values is not None:
+                values[part] = values[part][order]
+    return Survivors(batch.account, indptr, score, outcome, weight)
 
 
-def _entries(scores, keep):
-    """Row, column and score of the entries to keep, read in the order of memory."""
-    if scores.flags.f_contiguous and not scores.flags.c_contiguous:
-        column, row, score = _entries(scores.T, keep.T)
-        return row, column, score
-    flat = np.flatnonzero(keep)  # np.nonzero of two dimensions took ten times as long
-    row, column = np.divmod(flat, scores.shape[1])
-    return row, column, scores.reshape(-1)[flat]
+def class_runs(indptr):
+    """Pairs of class numbers: runs of classes that are worked on at a time.
+
+    Little memory is needed, and it stays in the cache: with weights, binning
+    200 000 x 10 took 20 ms instead of 32.
+    """
+    marks = np.arange(0, max(indptr[-1], 1), _RUN)
+    first = np.unique(np.searchsorted(indptr, marks, side="right") - 1)
+    return pairwise([*first.tolist(), len(indptr) - 1])
 
 
-def _support(truth, weight, n_classes):
-    """Rows of each class, and their weight; rows of weight 0 are absent."""
-    present = np.ones(len(truth)) if weight is None else weight
-    if truth.ndim == 1:
-        support = np.bincount(truth[present > 0], minlength=n_classes)
-        support_weight = np.bincount(truth, weights=present, minlength=n_classes)
-    else:
-        # einsum casts in small buffers: no (n, K) temporary.
-        present_rows = (present > 0).astype(np.float64)
-        support = np.einsum("i,ik->k", present_rows, truth).astype(np.intp)
-        support_weight = np.einsum("i,ik->k", present, truth)
-    return support, support_weight
+def _group(values, code, n_classes):
+    """Values class by class, in their order within a class, and where each starts."""
+    if (code[1:] >= code[:-1]).all():
+        start = np.searchsorted(code, np.arange(n_classes, dtype=code.dtype))
+        return values, np.append(start, len(code))
+    # scipy's conversion from rows to columns is a counting sort, linear in the values.
+    ends = np.array([0, len(code)], dtype=np.int32 if len(code) < 2**31 else np.int64)
+    columns = scipy.sparse.csr_array(
+        (values, code.astype(ends.dtype), ends), shape=(1, n_classes)
+    ).tocsc()
+    return columns.data, columns.indptr.astype(np.intp)
 
 
-def _warn_of_row_sums(row_sum, rows):
-    error = np.abs(row_sum - 1) if rows is None else np.abs(row_sum[rows] - 1)
-    worst = int(np.argmax(error))
-    if error[worst] > ROW_SUM_TOLERANCE:
-        worst = worst if rows is None else rows[worst]
-        warnings.warn(
-            "The y_proba values do not sum to one. Make sure to pass probabilities, "
-            f"not scores. Row {worst} sums to {row_sum[worst]:.6g}.",
-            UserWarning,
-            stacklevel=6,  # the caller of the metric or of fit
-        )
+def _slices(values, indptr):
+    """Those slices, as views, that have two entries or more."""
+    for k in np.flatnonzero(np.diff(indptr) > 1):
+        yield values[indptr[k] : indptr[k + 1]]
 
 
-def _bad_value(tile, row, proba):
-    """What is wrong with a tile that is not in range, and what to do."""
-    finite = np.isfinite(tile.reshape(len(tile), -1)).all(axis=1)
-    if not finite.all():
-        bad = int(np.argmin(finite))
-        what = (
-            "NaN"
-            if np.isnan(tile[bad]).any()
-            else f"infinity or a value too large for {proba.dtype!r}"
-        )
-        return f"Input y_proba contains {what}. One is in row {row[bad]}."
-    if tile.min() < -RANGE_TOLERANCE:
-        found = f"less than 0: {tile.min():g}"
-    else:
-        found = f"greater than 1: {tile.max():g}"
-    low, high = proba.min(), proba.max()
-    total = proba.sum() / len(proba) if proba.ndim == 2 else 100
-    if high <= RANGE_TOLERANCE:
-        hint = "Log-probabilities? Pass np.exp of them."
-    elif low >= 0 and 2 < high <= 100 and abs(total - 100) < 2:
-        hint = "Percentages? Divide them by 100."
-    else:
-        hint = "Logits? Pass their softmax."
-    return f"y_proba contains values {found}. {hint}"
+def _sorted_order(score, outcome, indptr):
+    """Positions that sort every slice by score, then outcome if any, then position."""
+    position = np.arange(len(score), dtype=np.uint64)
+    if score.itemsize == 4 and len(score) <= 2**32:
+        # All in one word: a sixth of the time of a stable argsort at 200 000 x 10.
+        key = score.view(np.uint32).astype(np.uint64)
+        if outcome is not None:
+            key <<= 1
+            key |= outcome
+        key <<= 32
+        key |= position
+        for part in _slices(key, indptr):
+            part.sort()
+        return (key & 0xFFFFFFFF).view(np.intp)
+    position = position.view(np.intp)
+    for part in _slices(position, indptr):
+        keys = (score[part],) if outcome is None else (outcome[part], score[part])
+        part[:] = part[np.lexsort(keys)]
+    return position

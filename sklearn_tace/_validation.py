@@ -13,6 +13,7 @@ from sklearn.utils import (
     column_or_1d,
 )
 
+from sklearn_tace._dense import row_blocks
 from sklearn_tace._labels import (
     PROVIDE_LABELS,
     add_unseen,
@@ -26,7 +27,6 @@ from sklearn_tace._labels import (
     refuse_other_names,
     refuse_unknown,
 )
-from sklearn_tace._survivors import row_blocks
 
 _OPTIONS = {
     "ties": ("average", "ordinal"),
@@ -40,9 +40,10 @@ class Predictions:
     """Labels, scores and weights as plain arrays that belong together."""
 
     classes: NDArray  # (K,) labels of the columns
-    proba: NDArray  # (n, K), or (n,): P(second class)
+    proba: NDArray  # (n, K), or (n,): P(second class); or sparse (n, K) in CSR
     truth: NDArray  # (n,) column of each row's class, or (n, K) of 0 and 1
     weight: NDArray[np.float64] | None  # (n,)
+    names: tuple  # of the columns of y_true and y_proba, each a list or None
 
 
 def check_parameters(*, threshold, n_bins, **options):
@@ -70,13 +71,23 @@ def check_parameters(*, threshold, n_bins, **options):
 
 
 def check_predictions(
-    y_true, y_proba, *, labels, sample_weight, fitted=None, caller=None
+    y_true,
+    y_proba,
+    *,
+    labels,
+    sample_weight,
+    fitted=None,
+    caller=None,
+    classes=None,
+    is_part=False,
 ):
     """Canonical arrays from what a user passed.
 
     ``fitted`` names the classifier whose classes the ``labels`` are: other labels in
     ``y_true`` are then classes without a column. ``caller`` names the called function
-    and its first two arguments, for messages about swapped ones.
+    and its first two arguments, for messages about swapped ones. ``classes`` are
+    labels that have been checked before, with other rows. Of a part of the rows
+    (``is_part``) all weights may be 0.
     """
     hint = ""
     if caller is not None:
@@ -96,37 +107,52 @@ def check_predictions(
 
     proba = _check_scores(proba, y_proba)
     check_consistent_length(y, proba)
-    weight = _check_weight(sample_weight, len(y))
+    weight = _check_weight(sample_weight, len(y), is_part)
     names = column_names(y_proba)
     if y.ndim == 2 and y.shape != proba.shape:
         raise ValueError(
             f"y_true is an indicator of shape {y.shape}, but y_proba has shape "
             f"{proba.shape}."
         )
+    argument = "classes" if is_part else "labels"
     if labels is not None:
-        classes = check_labels(labels)
-        refuse_other_names(names, classes.tolist(), "y_proba", "labels is")
-        if y.ndim == 2:
-            names_of_y = column_names(y_true)
-            refuse_other_names(names_of_y, classes.tolist(), "y_true", "labels is")
-    elif y.ndim == 2:
-        classes = np.arange(y.shape[1])
-        refuse_other_names(
-            names, column_names(y_true), "y_proba", "those of y_true are"
-        )
+        classes = check_labels(labels, argument)
+    given = classes is not None
+    if y.ndim == 2:
+        names_of_y = column_names(y_true)
+        refuse_other_names(names, names_of_y, "y_proba", "those of y_true are")
+        if not given:
+            classes = np.arange(y.shape[1])
+        elif labels is not None or classes.dtype.kind in "OU":
+            # Integers may be the numbers of an indicator's columns, no labels.
+            refuse_other_names(names_of_y, classes, "y_true", f"{argument} is")
+            refuse_other_names(names, classes, "y_proba", f"{argument} is")
+    elif given:
+        refuse_other_names(names, classes, "y_proba", f"{argument} is")
     else:
         classes = find_classes(found, names)
-    _check_columns(classes, proba, given=labels is not None)
+    _check_columns(classes, proba, argument if given else None)
 
     if y.ndim == 2:
-        return Predictions(classes, proba, y, weight)
+        names = _several(names_of_y), _several(names)
+        return Predictions(classes, proba, y, weight, names)
     if proba.shape[1:] == (1,) and len(classes) == 2:
+        if scipy.sparse.issparse(proba):
+            raise ValueError(
+                "A y_proba of one column stands for 1 - y_proba too, which is not "
+                "sparse. Pass y_proba.toarray()."
+            )
         proba = proba[:, 0]
     if fitted is not None:
         classes = add_unseen(found, classes, fitted)
     columns = find_columns(found, classes)
     refuse_unknown(found[columns < 0], classes)
-    return Predictions(classes, proba, columns[code], weight)
+    return Predictions(classes, proba, columns[code], weight, (None, _several(names)))
+
+
+def _several(names):
+    """Names of two columns or more, as strings."""
+    return list(map(str, names)) if names and len(names) > 1 else None
 
 
 def _as_array(values, name, convert=np.asarray):
@@ -185,11 +211,67 @@ def _as_score_array(y_proba):
             "score each output on its own; for multilabel targets, stack the columns "
             "of P(1), as the scorer and CalibrationReport.from_estimator do."
         )
+    if scipy.sparse.issparse(y_proba):
+        return _as_csr(y_proba)
     return _as_array(y_proba, "y_proba", _as_scores)
+
+
+def _as_csr(y_proba):
+    """Sparse scores by rows, numbers of this machine, duplicates summed."""
+    if y_proba.ndim != 2:
+        raise ValueError(
+            f"A sparse y_proba must have two dimensions, got shape {y_proba.shape}."
+        )
+    if y_proba.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y_proba.")
+    if y_proba.dtype == np.float16:
+        raise ValueError(
+            "y_proba is sparse and of half precision, which scipy.sparse does not "
+            "support. Pass y_proba.astype(np.float32)."
+        )
+    if y_proba.format in {"csr", "csc"}:
+        _check_indices(y_proba)
+    proba = check_array(
+        y_proba,
+        accept_sparse="csr",
+        dtype=None,
+        ensure_all_finite=False,
+        input_name="y_proba",
+    )
+    _check_indices(proba)
+    if proba.dtype.kind != "f":
+        proba = proba.astype(np.float64)
+    if not proba.dtype.isnative:
+        proba = proba.astype(proba.dtype.newbyteorder("="))
+    if not proba.has_canonical_format:
+        proba = proba.copy()
+        proba.sum_duplicates()
+    return proba
+
+
+def _check_indices(y_proba):
+    """Refuse numbers beyond the matrix, which would be read from foreign memory."""
+    ends = y_proba.indptr
+    if ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > len(y_proba.indices):
+        raise ValueError("y_proba is no valid sparse matrix: see its check_format().")
+    axis = 1 if y_proba.format == "csr" else 0
+    indices, size = y_proba.indices, y_proba.shape[axis]
+    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+        what = ("row", "column")[axis]
+        raise ValueError(
+            f"y_proba stores an entry in {what} {_first_outside(indices, size)}, but "
+            f"has {size} {what}s."
+        )
+
+
+def _first_outside(indices, size):
+    return indices[(indices < 0) | (indices >= size)][0]
 
 
 def _check_scores(proba, y_proba):
     """The scores as numbers, one- or two-dimensional, values unchecked."""
+    if scipy.sparse.issparse(proba):
+        return proba
     if proba.ndim > 2:
         raise ValueError(
             f"y_proba must have one or two dimensions, got shape {proba.shape}. "
@@ -206,7 +288,7 @@ def _check_scores(proba, y_proba):
     return proba
 
 
-def _check_weight(sample_weight, n_samples):
+def _check_weight(sample_weight, n_samples, is_part):
     if sample_weight is None:
         return None
     if np.asarray(sample_weight).ndim == 0:
@@ -226,11 +308,12 @@ def _check_weight(sample_weight, n_samples):
         raise ValueError(
             f"sample_weight has {len(weight)} entries for {n_samples} samples."
         )
-    if not weight.any():
+    if not weight.any() and not is_part:
         raise ValueError("Sample weights must contain at least one non-zero number.")
     with np.errstate(over="ignore"):
         total = weight.sum()
-    if not np.finfo(np.float64).tiny <= total < np.inf:
+    lowest = 0 if is_part else np.finfo(np.float64).tiny
+    if not lowest <= total < np.inf:
         raise ValueError(
             f"The sum of sample_weight is {total}, beyond double precision. Only "
             "ratios matter: scale the weights."
@@ -262,7 +345,7 @@ def _check_indicator(y, hint):
     return y
 
 
-def _check_columns(classes, proba, given):
+def _check_columns(classes, proba, argument):
     n_columns = 1 if proba.ndim == 1 else proba.shape[1]
     if n_columns == len(classes) and proba.ndim == 2:
         return
@@ -271,9 +354,10 @@ def _check_columns(classes, proba, given):
             raise ValueError(
                 f"A 1-D y_proba needs exactly two labels, got {len(classes)}."
             )
-    elif given:
+    elif argument is not None:
         raise ValueError(
-            f"labels has {len(classes)} entries but y_proba has {n_columns} columns."
+            f"{argument} has {len(classes)} entries but y_proba has {n_columns} "
+            "columns."
         )
     else:
         raise ValueError(

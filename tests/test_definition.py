@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import paths
 import pytest
 import reference
 from hypothesis import given, settings
@@ -21,18 +22,15 @@ def or_nan(value):
 
 
 @pytest.mark.filterwarnings("ignore:The y_proba values do not sum to one:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("path", paths.PATHS)
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_cases_in_exact_arithmetic(case):
+def test_cases_in_exact_arithmetic(case, path):
     y, proba = case["y_true"], np.array(case["y_proba"], dtype=case["dtype"])
     settings = {name: case[name] for name in ("threshold", "n_bins", "ties", "norm")}
     data = {"labels": case["labels"], "sample_weight": case["sample_weight"]}
-    report = CalibrationReport(**settings)
-    if case["tace"] is None:
-        with pytest.warns(UndefinedMetricWarning):
-            report.fit(y, proba, **data)
-    else:
-        report.fit(y, proba, **data)
-        assert tace_error(y, proba, **settings, **data) == report.tace_
+    report = paths.fit(path, CalibrationReport(**settings), y, proba, **data)
+    assert_array_equal(tace_error(y, proba, **settings, **data), report.tace_)
 
     close = {"rtol": 0, "atol": 1e-12}
     assert_allclose(report.tace_, or_nan(case["tace"]), **close)
@@ -96,23 +94,16 @@ problem_settings = {
 
 @given(
     problem=indicator_problems(),
+    path=st.sampled_from(list(paths.PATHS)),
     norm=st.sampled_from(["l1", "l2", "max"]),
     **problem_settings,
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=400)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_class_errors_against_reference(problem, norm, threshold, n_bins, ties):
+def test_class_errors_against_reference(problem, path, norm, threshold, n_bins, ties):
     outcomes, scores, weights = problem
-    got = tace_error(
-        outcomes,
-        scores,
-        threshold=threshold,
-        n_bins=n_bins,
-        ties=ties,
-        norm=norm,
-        average=None,
-        sample_weight=weights,
-    )
+    report = CalibrationReport(threshold=threshold, n_bins=n_bins, ties=ties, norm=norm)
+    got = paths.fit(path, report, outcomes, scores, sample_weight=weights).class_tace_
     expected = reference.class_errors(
         outcomes.tolist(),
         scores.tolist(),
@@ -214,10 +205,7 @@ def test_weights_have_no_scale_and_zero_is_absence(problem, threshold, n_bins, t
     full = report()
     for factor in (0.1, 7, 1e-200):
         assert_allclose(report(factor=factor).class_tace_, full.class_tace_, atol=1e-12)
-    present = report(rows=weights > 0)
-    assert_array_equal(present.bins_, full.bins_)
-    for name in vars(full):
-        assert_array_equal(getattr(present, name), getattr(full, name))
+    paths.assert_same_report(report(rows=weights > 0), full)
 
 
 @given(problem=indicator_problems(), seed=st.integers(0, 100), **problem_settings)
@@ -270,8 +258,7 @@ def test_one_hot_equals_labels(weighted):
     by_column = CalibrationReport().fit(
         one_hot, proba, labels=labels, sample_weight=weights
     )
-    for name in vars(by_label):
-        assert_array_equal(getattr(by_label, name), getattr(by_column, name))
+    paths.assert_same_report(by_label, by_column)
 
 
 @pytest.mark.parametrize("threshold", [None, 0, 0.05, 0.3])
@@ -408,7 +395,7 @@ def test_blocks_do_not_show(monkeypatch, n, weighted, order):
     weights = np.random.default_rng(0).integers(0, 3, n) + (n < 5) if weighted else None
     data = {"labels": range(5), "sample_weight": weights}
     whole = CalibrationReport().fit(y, proba, **data)
-    monkeypatch.setattr("sklearn_tace._survivors._BLOCK_BYTES", 100)
+    monkeypatch.setattr("sklearn_tace._dense._TILE_BYTES", 100)
     blocks = CalibrationReport().fit(y, proba, **data)
     assert_array_equal(whole.bins_, blocks.bins_)
     assert_array_equal(whole.dropped_positives_, blocks.dropped_positives_)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from paths import assert_same_report
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -180,8 +181,7 @@ def test_report_from_an_estimator_is_that_of_its_predictions(name, classes):
             **settings,
         )
         assert report.get_params() == expected.get_params()
-        for attribute in vars(expected):
-            assert_array_equal(getattr(report, attribute), getattr(expected, attribute))
+        assert_same_report(report, expected)
         assert report.tace_ == tace_error(
             y_test,
             proba,
@@ -267,7 +267,7 @@ def test_printed_report_shows_value_settings_and_coverage():
         f"probabilities, {report.kept_mass_:.1%} of their sum",
         f"{2000 - report.dropped_positives_.sum():,} of 2,000",
         f"{len(report.excluded_classes_)} classes left out (not counted as 0)",
-        f"{len(report.thin_classes_)} classes with less kept than bins",
+        f"{len(report.thin_classes_)} classes with fewer kept than bins",
         f"{absent.sum()} classes true in no row",
         f"{len(report.tied_classes_)} classes with cuts through ties: the order of",
     ):

@@ -218,7 +218,6 @@ def test_wrong_values(y, proba, keywords, message):
         ([b"a", b"b"], [0.2, 0.9], {}, "y_true holds bytes. Decode them"),
         (0, [0.2, 0.9], {}, "y_true must be an array or a list"),
         ([0, 1], 0.5, {}, "y_proba must be an array or a list"),
-        ([0, 1], scipy.sparse.eye_array(2), {}, "Sparse data was passed .*y_proba"),
         (scipy.sparse.eye_array(2), np.eye(2), {}, "Sparse data was passed .*y_true"),
     ],
 )
@@ -784,3 +783,24 @@ def test_message_of_many_classes_is_short():
     with pytest.raises(ValueError, match="different number") as error:
         tace_error(np.arange(999), np.full((999, 1000), 1e-3))
     assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "u1", "u8", "i8"])
+def test_integer_labels_at_the_ends_of_their_type(dtype):
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.max], dtype=dtype)
+    near = np.array([info.max - 1, info.max], dtype=dtype)
+    for labels in (ends, near, np.arange(info.min, info.min + 100, dtype=dtype)):
+        rng = np.random.default_rng(0)
+        proba = rng.dirichlet(np.ones(len(labels)), size=70_000 // len(labels))
+        code = rng.integers(len(labels), size=len(proba))
+        code[: len(labels)] = np.arange(len(labels))
+        expected = tace_error(code, proba, labels=np.arange(len(labels)))
+        assert tace_error(labels[code], proba) == expected
+
+
+def test_threshold_is_a_number_whatever_its_type():
+    for threshold in (np.float32(0.05), np.float16(0.05)):
+        for p in ([0.94999999, 0.5], [0.9501, 0.5]):
+            value = tace_error([0, 1], p, threshold=threshold)
+            assert value == tace_error([0, 1], p, threshold=float(threshold))

@@ -1,0 +1,16 @@
+"""Warnings that point at the line of the user."""
+
+import inspect
+import warnings
+
+
+def warn(message, category=UserWarning):
+    """Warn the first caller outside of this package."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _package(frame) == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(frame):
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
