@@ -18,6 +18,7 @@ from sklearn_tace._calibration import (
 )
 from sklearn_tace._response import predicted_proba
 from sklearn_tace._summary import summarize
+from sklearn_tace._validation import check_parameters
 
 # Attributes that are computed from what is held; after partial_fit when first read.
 _MEASURED = (
@@ -125,6 +126,7 @@ class CalibrationReport(BaseEstimator):
 
     # Without this, the scores would be routable metadata.
     __metadata_request__fit: ClassVar = {"proba": UNUSED}
+    __metadata_request__partial_fit: ClassVar = {"proba": UNUSED}
 
     def __init__(
         self,
@@ -188,6 +190,128 @@ class CalibrationReport(BaseEstimator):
             sample_weight=sample_weight,
             caller=("fit", "y", "proba"),
         )
+
+    def partial_fit(
+        self,
+        y: ArrayLike,
+        proba: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> CalibrationReport:
+        """Add a batch of rows to those seen so far.
+
+        Batches of one row or more, in any order, give what one :meth:`fit` of all
+        their rows gives (with ``ties="ordinal"``, of the rows in the order of
+        arrival). The batches are not held, only what the threshold keeps of them.
+        Attributes are computed when they are read.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, or an indicator of 0 and 1 (multilabel).
+        proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
+                array-like of shape (n_samples,)
+            Predicted probabilities; a 1-D array is that of the second label.
+        classes : array-like of shape (n_classes,), default=None
+            Labels of the columns of ``proba``, in their order. Needed in the first
+            call, unless ``y`` is an indicator; can be left out afterwards.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Where only some batches have weights, the rows of
+            the others weigh 1.
+
+        Returns
+        -------
+        self : CalibrationReport
+            The report, which holds one more batch.
+
+        Raises
+        ------
+        ValueError
+            Where ``classes`` are missing in the first call, or differ from those of
+            earlier rows, as names of columns may. Where ``threshold`` or ``ties``
+            have been changed since.
+        ValueError, TypeError
+            As :func:`tace_error`. In all cases the report is left as it was.
+
+        Warns
+        -----
+        UserWarning
+            Where rows do not sum to one.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> report = CalibrationReport(n_bins=2)
+        >>> for y, p in [(["a", "b"], [0.1, 0.7]), (["b"], [0.6])]:
+        ...     report = report.partial_fit(y, p, classes=["a", "b"])
+        >>> report.n_samples_, round(report.tace_, 3)
+        (3, 0.225)
+        """
+        held = vars(self).get("_held")
+        if held is None and classes is None and not _is_wide(y):
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        batch = check_and_filter(
+            y,
+            proba,
+            settings_of(self),
+            labels=classes,
+            classes=held.classes if held is not None and classes is None else None,
+            sample_weight=sample_weight,
+            caller=("partial_fit", "y", "proba"),
+            is_part=True,
+        )
+        self._hold(batch if held is None else held.under(batch.settings) + batch)
+        return self
+
+    def merge(self, other: CalibrationReport) -> CalibrationReport:
+        """Add all rows that another report has seen.
+
+        Reports on parts of the data, made anywhere and merged in any order, give what
+        one :meth:`fit` of all rows gives (with ``ties="ordinal"``, of the rows in the
+        order of merging).
+
+        Parameters
+        ----------
+        other : CalibrationReport
+            Fitted with the same classes in the same order, ``threshold`` and
+            ``ties``. It is not changed.
+
+        Returns
+        -------
+        self : CalibrationReport
+            The report, which holds the rows of both. An unfitted report takes those
+            of the other under its own settings.
+
+        Raises
+        ------
+        TypeError
+            Where ``other`` is no report.
+        ValueError
+            Where the classes or settings of the reports differ.
+        sklearn.exceptions.NotFittedError
+            Where ``other`` has not been fitted.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> first = CalibrationReport(n_bins=2).fit([0, 1], [0.1, 0.7])
+        >>> second = CalibrationReport(n_bins=2).fit([1], [0.6], labels=[0, 1])
+        >>> round(first.merge(second).tace_, 3)
+        0.225
+        """
+        if not isinstance(other, CalibrationReport):
+            raise TypeError(
+                f"other must be a CalibrationReport, got {type(other).__name__}."
+            )
+        check_is_fitted(other, msg="other, a %(name)s, is not fitted yet.")
+        settings = settings_of(self)
+        check_parameters(**settings)
+        held = other._held.under(settings)
+        if self.__sklearn_is_fitted__():
+            held = self._held.under(settings) + held
+        self._hold(held)
+        return self
 
     def __sklearn_is_fitted__(self):
         return "_held" in vars(self)
@@ -360,6 +484,14 @@ def _measured(held):
         "bins_": _table(measured.bins, classes),
     }
     return attributes, measured
+
+
+def _is_wide(y):
+    """Whether it has several columns, as an indicator has."""
+    try:
+        return np.shape(y)[1:] not in {(), (1,)}
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _table(bins, classes):

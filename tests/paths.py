@@ -106,6 +106,42 @@ def _small_tiles(report, y, proba, labels, sample_weight):
     return report
 
 
+def split(y, proba, sample_weight, n_parts=3):
+    """Rows in uneven parts, in order; none is empty."""
+    y, proba = np.asarray(y), np.asarray(proba)
+    n = len(y)
+    ends = sorted({n * (k + 1) ** 2 // (n_parts + 1) ** 2 for k in range(n_parts)})
+    for rows in np.split(np.arange(n), ends):
+        if len(rows):
+            weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            yield y[rows], proba[rows], weight
+
+
+def _classes(y, labels):
+    return np.unique(y) if labels is None and np.ndim(y) == 1 else labels
+
+
+def _batches(report, y, proba, labels, sample_weight):
+    classes = _classes(y, labels)
+    for y_part, proba_part, weight in split(y, proba, sample_weight):
+        report.partial_fit(y_part, proba_part, classes=classes, sample_weight=weight)
+    return report
+
+
+def _merged(report, y, proba, labels, sample_weight):
+    classes = _classes(y, labels)
+    parts = [
+        type(report)(**report.get_params()).partial_fit(
+            y_part, proba_part, classes=classes, sample_weight=weight
+        )
+        for y_part, proba_part, weight in split(y, proba, sample_weight)
+    ]
+    # Only ties="ordinal" looks at the order of arrival.
+    for part in parts if report.ties == "ordinal" else parts[::-1]:
+        report.merge(part)
+    return report
+
+
 PATHS = {
     "rows": _fit,
     "columns": _dense(np.asfortranarray),
@@ -116,6 +152,8 @@ PATHS = {
     "csc": _sparse(scipy.sparse.csc_matrix),
     "duplicates": _sparse(_duplicates),
     "long indices": _sparse(_long_indices),
+    "batches": _batches,
+    "merged": _merged,
 }
 
 

@@ -77,6 +77,16 @@ class FeatureReport(CalibrationReport):
         proba = softmax(X @ model.astype(X.dtype), axis=1)
         return super().fit(y, proba, labels=labels, sample_weight=sample_weight)
 
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        is_first = not self.__sklearn_is_fitted__()
+        X, y = validate_data(self, X, y, reset=is_first)
+        classes = np.unique(y) if classes is None else classes
+        model = np.random.default_rng(0).normal(size=(X.shape[1], len(classes)))
+        proba = softmax(X @ model, axis=1)
+        return super().partial_fit(
+            y, proba, classes=classes, sample_weight=sample_weight
+        )
+
 
 @parametrize_with_checks([CalibrationReport()], legacy=True)
 def test_checks_direct(estimator, check):
@@ -373,7 +383,6 @@ def test_probabilities_are_not_routable_metadata():
         "decision_function",
         "fit_predict",
         "fit_transform",
-        "partial_fit",
         "predict",
         "predict_proba",
         "score",

@@ -1,9 +1,12 @@
 """Sparse, memory-mapped and streamed scores: the numbers of the plain path."""
 
 import copy
+import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import paths
 import pytest
 import scipy.sparse
@@ -11,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.special import softmax
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.validation import check_is_fitted
 from test_definition import indicator_problems, problem_settings
 
 from sklearn_tace import (
@@ -269,6 +275,25 @@ def test_sparse_labels_are_refused():
         tace_error(scipy.sparse.eye_array(2), np.eye(2))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_that_miss_one_by_a_little_with_many_columns(order):
+    n_classes = 100_000
+    proba = np.full((4, n_classes), (1 - 3e-5) / n_classes, np.float32, order=order)
+    proba[:, 0] = 0
+    proba[:, 1] *= 2
+    settings = {"labels": np.arange(n_classes)}
+    y = np.zeros(4, dtype=int)
+    plain = CalibrationReport(threshold=1.5e-5).fit(y, proba, **settings)
+    sparse = scipy.sparse.csr_array(proba)
+    paths.assert_same_report(
+        CalibrationReport(threshold=1.5e-5).fit(y, sparse, **settings), plain
+    )
+    streamed = CalibrationReport(threshold=1.5e-5)
+    for k in range(4):
+        streamed.partial_fit(y[:1], proba[k : k + 1], classes=np.arange(n_classes))
+    paths.assert_same_report(streamed, plain)
+
+
 def test_a_hundred_thousand_classes():
     n, n_classes = 2_000, 100_000
     rng = np.random.default_rng(0)
@@ -293,3 +318,414 @@ def test_a_hundred_thousand_classes():
     assert_array_equal(report.class_tace_[used], dense.class_tace_)
     assert_array_equal(report.bins_, dense.bins_)
     assert report.kept_mass_ == dense.kept_mass_
+
+
+# --- streaming ----------------------------------------------------------------------
+
+
+def halves(**settings):
+    y, proba = problem()
+    return [
+        CalibrationReport(**settings).fit(y[rows], proba[rows], labels=range(40))
+        for rows in (slice(None, 250), slice(250, None))
+    ]
+
+
+@given(
+    ends=st.lists(st.integers(0, 200), max_size=8),
+    order=st.randoms(use_true_random=False),
+    ties=st.sampled_from(["average", "ordinal"]),
+    look=st.booleans(),
+)
+@settings(deadline=None, max_examples=50)
+def test_any_split_and_any_order_of_merging(ends, order, ties, look):
+    y, proba = problem(n=200, n_classes=5, sharpness=1)
+    proba = proba.round(2)  # ties
+    proba[:, 0] = 1 - proba[:, 1:].sum(axis=1)
+    whole = CalibrationReport(ties=ties).fit(y, proba, labels=range(5))
+    reports = []
+    for rows in np.split(np.arange(200), sorted(ends)):
+        report = CalibrationReport(ties=ties)
+        for part in np.array_split(rows, 2):
+            if len(part):
+                report.partial_fit(y[part], proba[part], classes=range(5))
+                _ = look and report.tace_
+        if len(rows):
+            reports.append(report)
+    while len(reports) > 1:
+        k = order.randrange(len(reports) - 1)
+        if ties == "average":
+            order.shuffle(reports)
+        reports[k].merge(reports.pop(k + 1))
+    paths.assert_same_report(reports[0], whole)
+
+
+def test_partial_fit_is_measured_when_it_is_looked_at():
+    y, proba = problem()
+    report = CalibrationReport()
+    assert not hasattr(report, "tace_")
+    with pytest.raises(NotFittedError, match="instance is not fitted yet"):
+        _ = report.tace_
+    with pytest.raises(AttributeError, match="no attribute 'taces_'"):
+        _ = report.taces_
+    report.partial_fit(y, proba, classes=range(40))
+    check_is_fitted(report)
+    assert "tace_" not in vars(report)
+    assert "tace_" in dir(report)
+    assert repr(report) == "CalibrationReport()"
+    copies = [copy.deepcopy(report), pickle.loads(pickle.dumps(report))]
+    assert "tace_" not in vars(report)
+    plain = CalibrationReport().fit(y, proba, labels=range(40))
+    assert str(report) == str(plain)
+    for streamed in (report, *copies):
+        paths.assert_same_report(streamed, plain)
+    assert not vars(clone(report)).keys() - report.get_params()
+
+
+def test_partial_fit_goes_on_after_fit_and_fit_starts_anew():
+    y, proba = problem()
+    report = CalibrationReport().fit(y[:250], proba[:250], labels=range(40))
+    report.partial_fit(y[250:], proba[250:])
+    paths.assert_same_report(
+        report, CalibrationReport().fit(y, proba, labels=range(40))
+    )
+    report.fit(y[250:], proba[250:], labels=range(40))
+    paths.assert_same_report(report, halves()[1])
+
+
+def test_memory_is_that_of_the_survivors():
+    y, proba = problem(n=100, n_classes=1000, sharpness=6)
+    report = CalibrationReport()
+    for _ in range(200):
+        report.partial_fit(y, proba, classes=range(1000))
+    n_kept = 200 * (proba > np.float32(0.01)).sum()
+    assert len(pickle.dumps(report)) < 8 * n_kept + 100_000
+    assert report.n_kept_.sum() == n_kept
+    assert len(pickle.dumps(report._held.survivors)) < 6 * n_kept + 100_000
+
+
+def test_classes_come_first():
+    y, proba = problem()
+    report = CalibrationReport()
+    message = "classes must be passed on the first call to partial_fit"
+    with pytest.raises(ValueError, match=message):
+        report.partial_fit(y, proba)
+    report.partial_fit(y, proba, classes=np.arange(40))
+    report.partial_fit(y[:1], proba[:1])
+    report.partial_fit(y, proba, classes=list(range(40)))
+    with pytest.raises(ValueError, match=r"classes are \[39, 38, .*those of earlier"):
+        report.partial_fit(y, proba, classes=np.arange(40)[::-1])
+    assert report.n_samples_ == 1201
+
+
+def test_an_indicator_needs_no_classes():
+    y, proba = problem()
+    outcomes = (y[:, None] == np.arange(40)).astype(int)
+    report = CalibrationReport()
+    for rows in (slice(None, 100), slice(100, None)):
+        report.partial_fit(outcomes[rows], proba[rows])
+    paths.assert_same_report(report, CalibrationReport().fit(outcomes, proba))
+
+
+@pytest.mark.parametrize("look", [False, True])
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"proba": np.full((1, 40), np.nan)}, ValueError, "NaN"),
+        ({"proba": np.full((1, 39), 1 / 39)}, ValueError, "39 columns"),
+        ({"y": [40]}, ValueError, "not belonging to the passed labels"),
+        ({"y": [0, 1]}, ValueError, "inconsistent numbers of samples"),
+        ({"classes": range(39)}, ValueError, "classes has 39 entries"),
+        ({"classes": range(1, 41)}, ValueError, "classes are"),
+        ({"sample_weight": [-1]}, ValueError, "Negative values"),
+        ({"proba": np.ones((1, 40))}, UserWarning, "do not sum to one"),
+    ],
+)
+def test_failed_batch_leaves_the_report_as_it_was(look, change, error, message):
+    y, proba = problem()
+    report = CalibrationReport().partial_fit(y, proba, classes=range(40))
+    _ = look and report.tace_
+    before = copy.deepcopy(report)
+    with pytest.raises(error, match=message):
+        report.partial_fit(**{"y": [1], "proba": proba[:1]} | change)
+    assert vars(report).keys() == vars(before).keys()
+    paths.assert_same_report(report, before)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"threshold": 0.02}, {"threshold": np.float32(0.01)}, {"ties": "ordinal"}],
+)
+def test_what_is_held_was_filtered_with_one_setting(setting):
+    y, proba = problem()
+    report = CalibrationReport().partial_fit(y, proba, classes=range(40))
+    (name,) = setting
+    with pytest.raises(ValueError, match=f"{name}=.*used with {name}=.*anew"):
+        report.set_params(**setting).partial_fit(y, proba)
+    with pytest.raises(ValueError, match=f"{name}="):
+        CalibrationReport().merge(report.fit(y, proba, labels=range(40)))
+    with pytest.raises(ValueError, match=f"{name}="):
+        halves()[0].merge(report)
+
+
+def test_other_settings_may_change_between_batches():
+    y, proba = problem()
+    report = CalibrationReport().partial_fit(y[:250], proba[:250], classes=range(40))
+    report.set_params(n_bins=3, norm="max", average="weighted")
+    report.partial_fit(y[250:], proba[250:])
+    plain = CalibrationReport(n_bins=3, norm="max", average="weighted")
+    paths.assert_same_report(report, plain.fit(y, proba, labels=range(40)))
+    with pytest.raises(ValueError, match="n_bins"):
+        report.set_params(n_bins=0).partial_fit(y, proba)
+    assert report.n_samples_ == 600
+
+
+def test_merge_into_an_unfitted_report_makes_a_copy():
+    first, second = halves()
+    before = copy.deepcopy(first)
+    merged = CalibrationReport(n_bins=5).merge(first)
+    assert len(merged.bins_) == 5 * 40
+    assert len(first.bins_) == 15 * 40
+    merged.merge(second)
+    paths.assert_same_report(first, before)
+    y, proba = problem()
+    plain = CalibrationReport(n_bins=5).fit(y, proba, labels=range(40))
+    paths.assert_same_report(merged, plain)
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_merged_reports_share_nothing(look):
+    y, proba = problem(n=5000, n_classes=5)
+    first = CalibrationReport().partial_fit(y, proba, classes=range(5))
+    _ = look and first.tace_
+    second = CalibrationReport().merge(first)
+    assert second.tace_ == first.tace_ == tace_error(y, proba, labels=range(5))
+    paths.assert_same_report(second, first)
+    third = CalibrationReport().merge(first)
+    third.merge(third)
+    assert third.n_samples_ == 2 * len(y)
+    assert first.n_samples_ == len(y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_threads_and_interrupts_leave_what_is_held(weighted, monkeypatch):
+    y, proba = problem(n=5000, n_classes=4)
+    weight = np.random.default_rng(0).random(len(y)) if weighted else None
+    data = {"labels": range(4), "sample_weight": weight}
+    value = CalibrationReport().fit(y, proba, **data).tace_
+
+    def streamed():
+        report = CalibrationReport()
+        return report.partial_fit(y, proba, classes=range(4), sample_weight=weight)
+
+    report = streamed()
+    shallow = copy.copy(report)
+    assert report.tace_ == shallow.tace_ == value
+
+    report = streamed()
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: report.tace_, range(4))) == {value}
+
+    report = streamed()
+    for batch in report._held.batches:  # as joblib maps them into workers
+        batch.word.flags.writeable = batch.code.flags.writeable = False
+    assert report.tace_ == value
+
+    report = streamed()
+    with monkeypatch.context() as patch:
+        patch.setattr("sklearn_tace._survivors.unpack", _unpack_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            _ = report.tace_
+    assert report.tace_ == value
+
+
+def _unpack_and_stop(word):
+    word >>= 1
+    raise KeyboardInterrupt
+
+
+def test_frames_keep_their_columns_from_batch_to_batch():
+    y, proba = problem(n_classes=3)
+    frame = pd.DataFrame(proba, columns=list("abc"))
+    outcomes = pd.DataFrame(np.eye(3, dtype=int)[y % 3], columns=list("abc"))
+    other = ["c", "a", "b"]
+    report = CalibrationReport().partial_fit(outcomes, frame)
+    with pytest.raises(ValueError, match="the same labels in another order"):
+        report.partial_fit(outcomes, frame[other])
+    message = r"are \['c', 'a', 'b'\], those of earlier rows are \['a', 'b', 'c'\]"
+    with pytest.raises(ValueError, match=message):
+        report.partial_fit(outcomes[other], frame[other])
+    turned = CalibrationReport().fit(outcomes[other], frame[other])
+    with pytest.raises(ValueError, match=message):
+        report.merge(turned)
+    assert report.n_samples_ == len(y)
+    plain = frame.to_numpy()
+    scores = frame.add_prefix("p_")
+    for one, two in [
+        (outcomes, plain),
+        (outcomes, scores),
+        (outcomes.to_numpy(), plain),
+    ]:
+        report.partial_fit(one, two)
+    with pytest.raises(ValueError, match=message):
+        report.partial_fit(outcomes[other], scores)
+    assert report.n_samples_ == 4 * len(y)
+    named = CalibrationReport().partial_fit(outcomes, plain, classes=list("abc"))
+    for one, two in [(outcomes[other], plain), (outcomes.to_numpy(), frame[other])]:
+        with pytest.raises(ValueError, match="the same labels in another order"):
+            named.partial_fit(one, two)
+
+
+def test_single_columns_may_have_any_name():
+    y, p = ["a", "b", "b"], np.array([0.2, 0.7, 0.6])
+    report = CalibrationReport().partial_fit(y, p, classes=["a", "b"])
+    for name in ("b", "p", "score"):
+        report.partial_fit(y, pd.DataFrame({name: p}))
+    report.partial_fit(y, pd.DataFrame({"a": 1 - p, "b": p}))
+    assert report.n_samples_ == 15
+
+
+@pytest.mark.parametrize("y", [[[0], [0, 1]], 3])
+def test_first_batch_of_no_shape(y):
+    with pytest.raises(ValueError, match="classes must be passed"):
+        CalibrationReport().partial_fit(y, [[0.4, 0.6]])
+    with pytest.raises((ValueError, TypeError), match="y_true"):
+        CalibrationReport().partial_fit(y, [[0.4, 0.6]], classes=[0, 1])
+
+
+@pytest.mark.parametrize("labels", ["abc", list("cab"), np.array(list("cab"), object)])
+def test_streams_of_strings(labels):
+    labels = np.array(list(labels), dtype=object)
+    y, proba = problem(n_classes=3)
+    report = CalibrationReport()
+    for rows in np.array_split(np.arange(len(y)), 5):
+        classes = None if rows[0] else labels
+        report.partial_fit(labels[y[rows]].tolist(), proba[rows], classes=classes)
+    plain = CalibrationReport().fit(labels[y], proba, labels=labels)
+    paths.assert_same_report(report, plain)
+
+
+def test_merge_refuses_what_does_not_fit():
+    first, _ = halves()
+    with pytest.raises(TypeError, match="other must be a CalibrationReport, got dict"):
+        first.merge({})
+    with pytest.raises(NotFittedError, match="other, a CalibrationReport, is not"):
+        first.merge(CalibrationReport())
+    y, proba = problem()
+    other = CalibrationReport().fit(y + 1, proba, labels=range(1, 41))
+    with pytest.raises(ValueError, match="classes are"):
+        first.merge(other)
+    assert first.n_samples_ == 250
+
+
+def test_batches_with_and_without_weights():
+    y, proba = problem()
+    weight = np.ones(len(y))
+    weight[:250] = np.random.default_rng(0).random(250)
+    weight[100:150] = 0
+    report = CalibrationReport()
+    for rows, part in [
+        (slice(0, 100), weight[:100]),
+        (slice(100, 150), weight[100:150]),
+        (slice(150, 250), weight[150:250]),
+        (slice(250, None), None),
+    ]:
+        report.partial_fit(y[rows], proba[rows], classes=range(40), sample_weight=part)
+    plain = CalibrationReport()
+    plain.fit(y, proba, labels=range(40), sample_weight=weight)
+    paths.assert_same_report(report, plain, rtol=1e-12, atol=1e-12)
+    assert "(weighted)" in str(report)
+
+
+def test_weights_beyond_double_precision_over_batches():
+    report = CalibrationReport()
+    batch = {"y": [0, 1], "proba": [0.3, 0.6], "sample_weight": [1e308, 5e307]}
+    report.partial_fit(**batch, classes=[0, 1])
+    for add in (report.partial_fit, lambda **_: report.merge(report)):
+        with pytest.raises(ValueError, match="beyond double precision.*scale"):
+            add(**batch)
+    assert report.n_samples_ == 2
+
+
+def test_attributes_are_not_what_is_held():
+    y, proba = problem()
+    report = CalibrationReport().partial_fit(y, proba, classes=range(40))
+    for name in ("support_", "classes_", "class_tace_", "n_kept_"):
+        getattr(report, name)[:] = 0
+    report.partial_fit(y, proba)
+    assert report.support_.sum() == 2 * len(y)
+    assert report.classes_.tolist() == list(range(40))
+
+
+def test_dates_in_other_units():
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    report = CalibrationReport()
+    for unit in ("D", "ns", "D"):
+        y = days.astype(f"datetime64[{unit}]")
+        report.partial_fit(y, [0.2, 0.7], classes=days)
+        report.partial_fit(y, [0.2, 0.7], classes=y)
+    assert report.n_samples_ == 12
+
+
+def test_integer_names_of_indicators_say_nothing_in_any_batch():
+    frame = pd.DataFrame([[0, 1], [1, 0]], columns=[1, 0])
+    report = CalibrationReport()
+    for _ in range(3):
+        report.partial_fit(frame, frame * 0.8)
+    assert report.n_samples_ == 6
+
+
+def test_batches_of_different_precision():
+    y, proba = problem()
+    report = CalibrationReport()
+    report.partial_fit(y[:300], proba[:300], classes=range(40))
+    report.partial_fit(y[300:], proba[300:].astype(float))
+    plain = CalibrationReport().fit(y, proba, labels=range(40))
+    assert report.tace_ == plain.tace_
+    assert_array_equal(report.bins_, plain.bins_)
+
+
+def test_nothing_kept_so_far_is_undefined_when_looked_at():
+    report = CalibrationReport(threshold=0.9)
+    report.partial_fit([0, 1], [[0.4, 0.6], [0.7, 0.3]], classes=[0, 1])
+    report.partial_fit([0], [[0.2, 0.8]])
+    with pytest.warns(UndefinedMetricWarning, match="the largest is 0.8"):
+        assert np.isnan(report.tace_)
+    report.partial_fit([0], [[0.05, 0.95]])
+    assert report.tace_ == pytest.approx(0.95)
+
+
+def test_batches_of_weight_zero_only_are_undefined():
+    y, proba = problem()
+    report = CalibrationReport()
+    report.partial_fit(y, proba, classes=range(40), sample_weight=np.zeros(len(y)))
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(report.tace_)
+    assert report.n_samples_ == 0
+    assert np.isnan([report.kept_share_, report.kept_mass_]).all()
+    report.partial_fit(y, proba, sample_weight=np.ones(len(y)))
+    assert report.tace_ == tace_error(y, proba, labels=range(40))
+
+
+def test_an_absent_batch_leaves_no_word():
+    y, proba = problem()
+    report = CalibrationReport()
+    report.partial_fit(y, proba, classes=range(40), sample_weight=np.zeros(len(y)))
+    report.partial_fit(y, proba)
+    assert str(report) == str(CalibrationReport().fit(y, proba, labels=range(40)))
+
+
+def test_fit_that_ends_in_a_warning_as_error_leaves_the_report_as_it_was():
+    report = halves()[0].set_params(threshold=0.999)
+    before = copy.deepcopy(report)
+    with pytest.raises(UndefinedMetricWarning):
+        report.fit([0, 1], [[0.4, 0.6], [0.7, 0.3]])
+    paths.assert_same_report(report, before)
+
+
+def test_probabilities_of_a_batch_are_not_routable():
+    with config_context(enable_metadata_routing=True):
+        report = CalibrationReport()
+        with pytest.raises(TypeError, match="proba"):
+            report.set_partial_fit_request(proba=True)
+        report.set_partial_fit_request(classes=True, sample_weight=True)
