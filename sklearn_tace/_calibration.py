@@ -1,5 +1,6 @@
 """From the table of bins to class errors and to one value."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,42 @@ def warn_if_undefined(measured, threshold):
         f"{reason} TACE is undefined and set to nan.",
         UndefinedMetricWarning,
     )
+
+
+def sensitivity_table(survivors, settings, thresholds, n_bins):
+    """One row for each threshold with each number of bins."""
+    own, as_score = settings["threshold"], survivors.account.dtype.type
+    grid = list(itertools.product(thresholds, n_bins))
+    for threshold, bins in grid:
+        check_parameters(threshold=threshold, n_bins=bins)
+        if own is not None and (
+            threshold is None or as_score(threshold) < as_score(own)
+        ):
+            raise ValueError(
+                f"thresholds must not be below the report's own, {own!r}, which "
+                f"discarded what is needed; got {threshold!r}."
+            )
+    kept = {t: survivors if t == own else survivors.above(t) for t in thresholds}
+    rows = []
+    for threshold, bins in grid:
+        cell = settings | {"threshold": threshold, "n_bins": bins}
+        tace = measure(kept[threshold], cell).tace
+        n_kept = kept[threshold].n_kept
+        bins = min(bins, np.iinfo(int).max)
+        rows.append((threshold, bins, tace, n_kept.sum(), np.sum(n_kept == 0)))
+    names = ("threshold", "n_bins", "tace", "n_kept", "n_excluded")
+    types = (float, int, float, int, int)
+    table = np.array(rows, dtype=list(zip(names, types, strict=True)))
+
+    undefined = table["threshold"][np.isnan(table["tace"])]
+    if undefined.size:
+        warn(
+            "TACE is undefined and set to nan for thresholds "
+            f"{np.unique(undefined).tolist()}: no probability is above them, or with "
+            "average='weighted' no class with such has a row.",
+            UndefinedMetricWarning,
+        )
+    return table
 
 
 def class_errors(bins, n_classes, norm):

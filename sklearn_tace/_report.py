@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_tace._calibration import (
     check_and_filter,
     measure,
+    sensitivity_table,
     settings_of,
     warn_if_undefined,
 )
@@ -440,6 +441,73 @@ class CalibrationReport(BaseEstimator):
         """
         response = predicted_proba(estimator, X, y)
         return cls(**params)._fit(y, sample_weight=sample_weight, **response._asdict())
+
+    def sensitivity(
+        self,
+        *,
+        thresholds: ArrayLike | None = None,
+        n_bins: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """TACE for other thresholds and numbers of bins, from what is held.
+
+        Each value is what a fit with these settings gives, without another pass over
+        the probabilities. Two exceptions: batches of different precision or shape are
+        compared with the thresholds in one way, and with a single column the
+        probability of the first label, 1 - p, may be within round-off of a threshold.
+
+        Parameters
+        ----------
+        thresholds : array-like of float, default=None
+            None of them below the report's own threshold, at the precision of the
+            probabilities. By default only that.
+        n_bins : array-like of int, default=None
+            Numbers of bins a class. By default only the report's own.
+
+        Returns
+        -------
+        table : structured ndarray of shape (n_thresholds * n_bins,)
+            One row for each threshold with each number of bins, in the order given.
+            Fields:
+
+            - ``threshold``, ``n_bins``: the settings; nan for threshold None;
+            - ``tace``: the value, nan where undefined;
+            - ``n_kept``: probabilities above the threshold;
+            - ``n_excluded``: classes left out, without any of them.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        ValueError, TypeError
+            Where a setting is not allowed, or a threshold is below the report's own.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            Where some of the values are nan.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> report = CalibrationReport().fit(y, p)
+        >>> table = report.sensitivity(thresholds=[0.1, 0.5], n_bins=[1, 2])
+        >>> table["tace"].round(3)
+        array([0.02 , 0.108, 0.117, 0.162])
+        >>> table["n_kept"]
+        array([10, 10,  6,  6])
+        """
+        check_is_fitted(self)
+        self._held = self._held.sorted()
+        settings = self._held.settings
+        thresholds = settings["threshold"] if thresholds is None else thresholds
+        n_bins = settings["n_bins"] if n_bins is None else n_bins
+        return sensitivity_table(
+            self._held.survivors,
+            settings,
+            np.atleast_1d(thresholds).tolist(),
+            np.atleast_1d(n_bins).tolist(),
+        )
 
     def summary(self) -> str:
         """The report in words, as ``print(report)`` shows it.

@@ -24,6 +24,7 @@ from test_definition import indicator_problems, problem_settings
 from sklearn_tace import (
     CalibrationReport,
     CalibrationScorer,
+    TACEScorer,
     tace_error,
 )
 
@@ -637,6 +638,14 @@ def test_batches_with_and_without_weights():
     assert "(weighted)" in str(report)
 
 
+def test_absent_rows_leave_no_trace():
+    p = np.array([0.9, 0.2], dtype=np.float32)
+    report = CalibrationReport().fit([0, 1], p)
+    plain = copy.deepcopy(report).sensitivity(thresholds=0.1)
+    report.partial_fit([0], [[0.5, 0.5]], sample_weight=[0])
+    assert_array_equal(report.sensitivity(thresholds=0.1), plain)
+
+
 def test_weights_beyond_double_precision_over_batches():
     report = CalibrationReport()
     batch = {"y": [0, 1], "proba": [0.3, 0.6], "sample_weight": [1e308, 5e307]}
@@ -729,3 +738,127 @@ def test_probabilities_of_a_batch_are_not_routable():
         with pytest.raises(TypeError, match="proba"):
             report.set_partial_fit_request(proba=True)
         report.set_partial_fit_request(classes=True, sample_weight=True)
+
+
+# --- warnings -----------------------------------------------------------------------
+
+
+def _read_after_partial_fit(y, proba):
+    report = CalibrationReport(threshold=0.8)
+    report.partial_fit(y, proba, classes=[0, 1])
+    return report.tace_
+
+
+class Fixed(GaussianNB):
+    def predict_proba(self, X):
+        return np.array([[0.4, 0.6], [0.7, 0.3]])
+
+
+MODEL = Fixed().fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda y, p: tace_error(y, p, threshold=0.8),
+        lambda y, p: CalibrationReport(threshold=0.8).fit(y, p),
+        lambda y, p: CalibrationReport.from_predictions(y, p, threshold=0.8),
+        lambda y, p: CalibrationReport.from_estimator(MODEL, p, y, threshold=0.8),
+        lambda y, p: TACEScorer(threshold=0.8)(MODEL, p, y),
+        lambda y, p: CalibrationReport().fit(y, p).sensitivity(thresholds=0.8),
+        _read_after_partial_fit,
+    ],
+)
+def test_warnings_point_at_the_line_of_the_user(call):
+    with pytest.warns(UndefinedMetricWarning) as record:
+        call([0, 1], np.array([[0.4, 0.6], [0.7, 0.3]]))
+    assert [warning.filename for warning in record] == [__file__]
+
+
+def test_a_value_comes_where_there_is_no_line_of_a_user():
+    code = "tace_error([0, 1], [[0.4, 0.6], [0.7, 0.3]], threshold=0.8)"
+    assert np.isnan(eval(code, {"tace_error": tace_error, "__name__": None}))
+
+
+# --- sensitivity --------------------------------------------------------------------
+
+
+@given(
+    problem=indicator_problems(),
+    ties=st.sampled_from(["average", "ordinal"]),
+    norm=st.sampled_from(["l1", "max"]),
+    average=st.sampled_from(["macro", "weighted"]),
+    threshold=st.sampled_from([None, 0, 0.25]),
+)
+@settings(deadline=None, max_examples=100)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_sensitivity_is_what_fits_give(problem, ties, norm, average, threshold):
+    outcomes, scores, weights = problem
+    fixed = {"ties": ties, "norm": norm, "average": average}
+    report = CalibrationReport(threshold=threshold, **fixed)
+    report.fit(outcomes, scores, sample_weight=weights)
+    thresholds = [threshold, 0.25, 0.5, 0.9]
+    table = report.sensitivity(thresholds=thresholds, n_bins=[1, 4, 15])
+    rows = iter(table)
+    for t in thresholds:
+        for n_bins in (1, 4, 15):
+            row = next(rows)
+            other = CalibrationReport(threshold=t, n_bins=n_bins, **fixed)
+            other.fit(outcomes, scores, sample_weight=weights)
+            assert_array_equal(row["threshold"], np.nan if t is None else t)
+            assert row["n_bins"] == n_bins
+            assert_array_equal(row["tace"], other.tace_)
+            assert row["n_kept"] == other.n_kept_.sum()
+            assert row["n_excluded"] == len(other.excluded_classes_)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_sensitivity_compares_at_the_precision_of_the_scores(dtype):
+    p = np.array([0.05, 0.1, 0.2, 0.4, 0.6, 0.9, 0.95]).astype(dtype)
+    thresholds = [0.05, 0.1, 0.2, 0.4]
+    report = CalibrationReport().fit([0, 1] * 3 + [1], p)
+    table = report.sensitivity(thresholds=thresholds)
+    for row, threshold in zip(table, thresholds, strict=True):
+        other = CalibrationReport(threshold=threshold).fit([0, 1] * 3 + [1], p)
+        assert row["n_kept"] == other.n_kept_.sum()
+        assert row["tace"] == other.tace_
+
+
+def test_sensitivity_by_default_is_the_report():
+    report = halves(n_bins=4)[0].set_params(n_bins=9)
+    (row,) = report.sensitivity()
+    assert row.tolist() == (0.01, 4, report.tace_, report.n_kept_.sum(), 0)
+    assert report.sensitivity(n_bins=7)["n_bins"].tolist() == [7]
+    assert report.sensitivity(thresholds=0.5)["threshold"].tolist() == [0.5]
+
+
+def test_sensitivity_refuses_what_it_cannot_know():
+    report, _ = halves()
+    for threshold in (0.005, None):
+        with pytest.raises(ValueError, match=r"not be below the report's own, 0\.01"):
+            report.sensitivity(thresholds=[0.02, threshold])
+    with pytest.raises(ValueError, match="0 <= threshold < 1"):
+        report.sensitivity(thresholds=[1.5])
+    with pytest.raises(TypeError, match="n_bins"):
+        report.sensitivity(n_bins=[2.5])
+    with pytest.raises(NotFittedError):
+        CalibrationReport().sensitivity()
+
+
+def test_sensitivity_takes_what_a_fit_takes():
+    report, _ = halves()
+    thresholds = np.array([0.01, 0.2], dtype=np.float32)
+    table = report.sensitivity(thresholds=thresholds, n_bins=[2**70])
+    assert table["n_bins"].tolist() == [2**63 - 1] * 2
+    assert table["n_kept"][0] == report.n_kept_.sum()
+
+
+def test_sensitivity_warns_once_of_what_is_undefined():
+    report = CalibrationReport().fit([0, 1], [[0.4, 0.6], [0.7, 0.3]])
+    with pytest.warns(UndefinedMetricWarning) as record:
+        table = report.sensitivity(thresholds=[0.1, 0.8, 0.9], n_bins=[1, 2])
+    assert len(record) == 1
+    assert "nan for thresholds [0.8, 0.9]: no probability" in str(record[0].message)
+    assert record[0].filename == __file__
+    assert np.isnan(table["tace"]).tolist() == [False] * 2 + [True] * 4
+    assert table["n_excluded"].tolist() == [0, 0, 2, 2, 2, 2]
