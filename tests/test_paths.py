@@ -2,8 +2,12 @@
 
 import copy
 import pickle
+import subprocess
+import sys
+import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -862,3 +866,48 @@ def test_sensitivity_warns_once_of_what_is_undefined():
     assert record[0].filename == __file__
     assert np.isnan(table["tace"]).tolist() == [False] * 2 + [True] * 4
     assert table["n_excluded"].tolist() == [0, 0, 2, 2, 2, 2]
+
+
+# --- out of core --------------------------------------------------------------------
+
+WALK = """
+import resource, sys
+import numpy as np
+from sklearn_tace import CalibrationReport
+
+y = np.load(sys.argv[1])
+proba = np.load(sys.argv[2], mmap_mode="r")
+limit = resource.getrlimit(resource.RLIMIT_DATA)
+resource.setrlimit(resource.RLIMIT_DATA, (500 * 2**20, limit[1]))
+try:
+    np.ones(2**27)
+except MemoryError:
+    report = CalibrationReport().fit(y, proba, labels=np.arange(1000))
+    print(report.tace_.hex(), report.kept_mass_.hex(), report.n_kept_.sum())
+"""
+
+
+@pytest.mark.slow
+def test_four_gigabytes_in_less_than_half_of_one(tmp_path):
+    n_blocks = 20
+    y, proba = problem(n=50_000, n_classes=1000, sharpness=6)
+    report = CalibrationReport()
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        files = Path(folder, "y.npy"), Path(folder, "proba.npy")
+        np.save(files[0], np.tile(y, n_blocks))
+        shape = (n_blocks * len(y), 1000)
+        mapped = np.lib.format.open_memmap(files[1], "w+", np.float32, shape)
+        for k in range(n_blocks):
+            mapped[k * len(y) : (k + 1) * len(y)] = proba
+            report.partial_fit(y, proba, classes=range(1000))
+        del mapped
+        assert files[1].stat().st_size > 4e9 - 1e6
+        walk = subprocess.run(
+            [sys.executable, "-c", WALK, *files],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"OPENBLAS_NUM_THREADS": "1"},
+        )
+    expected = report.tace_.hex(), report.kept_mass_.hex(), report.n_kept_.sum()
+    assert walk.stdout.split() == [str(value) for value in expected]
