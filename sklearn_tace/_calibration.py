@@ -36,7 +36,13 @@ def settings_of(door):
 
 def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
     """The way from what a user passed to every number of the package."""
-    (batch,) = check_and_filter(y_true, y_proba, settings, **data).batches
+    check_parameters(**settings)
+    return measure_predictions(check_predictions(y_true, y_proba, **data), settings)
+
+
+def measure_predictions(given, settings) -> Calibration:
+    """Filter, sort, bin and average what has been checked."""
+    batch = filter_scores(given, settings["threshold"])
     measured = measure(sort(batch, settings["ties"]), settings)
     warn_if_undefined(measured, settings["threshold"])
     return measured

@@ -114,19 +114,24 @@ def _row_sums(scores, by_class):
 
 def _is_by_class(proba):
     """Whether to read a tile column by column."""
-    if proba.ndim == 1 or abs(proba.strides[0]) < abs(proba.strides[1]):
+    if proba.ndim == 1 or _is_in_columns(proba):
         return True
     return proba.shape[1] * proba.dtype.itemsize <= _NARROW_BYTES
+
+
+def _is_in_columns(proba):
+    """Whether memory runs along columns, as in data frames."""
+    return proba.ndim == 2 and abs(proba.strides[0]) < abs(proba.strides[1])
 
 
 def _tiles(proba, rows):
     """Pairs (rows, columns) that cover the scores, along memory.
 
-    Data frames come in columns; row by row they took up to 20 times as long.
+    Row by row, scores in columns took up to 20 times as long.
     """
     n_columns, itemsize = proba[:1].size, proba.dtype.itemsize
     row_bytes, n_together = n_columns * itemsize, n_columns
-    if proba.ndim == 2 and abs(proba.strides[0]) < abs(proba.strides[1]):
+    if _is_in_columns(proba):
         row_bytes, n_together = itemsize, max(1, _TILE_BYTES // (itemsize * len(proba)))
     for index in row_blocks((len(proba),), row_bytes, rows):
         for first in range(0, n_columns, n_together):

@@ -321,11 +321,10 @@ class CalibrationReport(BaseEstimator):
         if name not in _MEASURED:
             kind = type(self).__name__
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-        check_is_fitted(self)
-        self._held = self._held.sorted()
-        attributes, measured = _measured(self._held)
+        held = self._sort()
+        attributes, measured = _measured(held)
         vars(self).update(attributes)
-        warn_if_undefined(measured, self._held.settings["threshold"])
+        warn_if_undefined(measured, held.settings["threshold"])
         return attributes[name]
 
     def __dir__(self):
@@ -348,6 +347,12 @@ class CalibrationReport(BaseEstimator):
         for name in _MEASURED:
             vars(self).pop(name, None)
         vars(self).update(classes_=held.classes.copy(), _held=held)
+
+    def _sort(self):
+        """Sort what is held, once."""
+        check_is_fitted(self)
+        self._held = self._held.sorted()
+        return self._held
 
     @classmethod
     def from_predictions(
@@ -497,13 +502,12 @@ class CalibrationReport(BaseEstimator):
         >>> table["n_kept"]
         array([10, 10,  6,  6])
         """
-        check_is_fitted(self)
-        self._held = self._held.sorted()
-        settings = self._held.settings
+        held = self._sort()
+        settings = held.settings
         thresholds = settings["threshold"] if thresholds is None else thresholds
         n_bins = settings["n_bins"] if n_bins is None else n_bins
         return sensitivity_table(
-            self._held.survivors,
+            held.survivors,
             settings,
             np.atleast_1d(thresholds).tolist(),
             np.atleast_1d(n_bins).tolist(),
@@ -522,10 +526,9 @@ class CalibrationReport(BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before ``fit``.
         """
-        check_is_fitted(self)
-        self._held = self._held.sorted()
-        is_weighted = self._held.survivors.weight is not None
-        return summarize(self, is_weighted, **self._held.settings)
+        held = self._sort()
+        is_weighted = held.survivors.weight is not None
+        return summarize(self, is_weighted, **held.settings)
 
     def __str__(self):
         return self.summary() if self.__sklearn_is_fitted__() else repr(self)

@@ -13,13 +13,10 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sklearn_tace._calibration import (
     check_and_measure,
-    measure,
+    measure_predictions,
     settings_of,
-    warn_if_undefined,
 )
-from sklearn_tace._filter import filter_scores
 from sklearn_tace._response import predicted_proba
-from sklearn_tace._survivors import sort
 from sklearn_tace._validation import check_parameters, check_predictions
 
 
@@ -236,23 +233,17 @@ class CalibrationScorer(TACEScorer):
                 "CalibrationScorer needs dense probabilities, for neg_ace and "
                 "neg_log_loss. Use TACEScorer."
             )
-        figures = {"neg_tace": 0.0 - _tace(given, settings)}
+        figures = {"neg_tace": 0.0 - measure_predictions(given, settings).tace}
         with warnings.catch_warnings():
             # Rows that do not sum to one were reported with the first figure.
             warnings.filterwarnings(
                 "ignore", "The y_pr.* do not sum to one", UserWarning
             )
-            figures["neg_ace"] = 0.0 - _tace(given, settings | {"threshold": None})
+            settings["threshold"] = None
+            figures["neg_ace"] = 0.0 - measure_predictions(given, settings).tace
             if given.truth.ndim == 1:
                 figures["neg_log_loss"] = 0.0 - _log_loss(given)
         return figures
-
-
-def _tace(given, settings):
-    survivors = sort(filter_scores(given, settings["threshold"]), settings["ties"])
-    measured = measure(survivors, settings)
-    warn_if_undefined(measured, settings["threshold"])
-    return measured.tace
 
 
 def _log_loss(given):

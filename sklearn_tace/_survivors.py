@@ -98,13 +98,7 @@ class Survivors:
     def of_classes(self, first, last) -> Survivors:
         """Those of consecutive classes; views."""
         part = slice(self.indptr[first], self.indptr[last])
-        return replace(
-            self,
-            indptr=self.indptr[first : last + 1] - part.start,
-            score=self.score[part],
-            outcome=self.outcome[part],
-            weight=None if self.weight is None else self.weight[part],
-        )
+        return self._take(part, self.indptr[first : last + 1] - part.start)
 
     def as_batch(self) -> Batch:
         n_classes = len(self.indptr) - 1
@@ -119,12 +113,17 @@ class Survivors:
             lowest[0] = 1 - np.float64(dtype(1 - threshold))
         keep = self.score > np.repeat(lowest, self.n_kept)
         largest = max(self.account.largest_score, self.score.max(initial=0))
-        return Survivors(
-            account=replace(self.account, largest_score=float(largest)),
-            indptr=np.concatenate([[0], np.cumsum(keep)])[self.indptr],
-            score=self.score[keep],
-            outcome=self.outcome[keep],
-            weight=None if self.weight is None else self.weight[keep],
+        account = replace(self.account, largest_score=float(largest))
+        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
+        return replace(self._take(keep, indptr), account=account)
+
+    def _take(self, part, indptr) -> Survivors:
+        return replace(
+            self,
+            indptr=indptr,
+            score=self.score[part],
+            outcome=self.outcome[part],
+            weight=None if self.weight is None else self.weight[part],
         )
 
 

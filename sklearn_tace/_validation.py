@@ -229,7 +229,8 @@ def _as_csr(y_proba):
             "y_proba is sparse and of half precision, which scipy.sparse does not "
             "support. Pass y_proba.astype(np.float32)."
         )
-    if y_proba.format in {"csr", "csc"}:
+    is_compressed = y_proba.format in {"csr", "csc"}
+    if is_compressed:  # before it is converted, which would read them
         _check_indices(y_proba)
     proba = check_array(
         y_proba,
@@ -238,7 +239,8 @@ def _as_csr(y_proba):
         ensure_all_finite=False,
         input_name="y_proba",
     )
-    _check_indices(proba)
+    if not is_compressed:
+        _check_indices(proba)
     if proba.dtype.kind != "f":
         proba = proba.astype(np.float64)
     if not proba.dtype.isnative:
