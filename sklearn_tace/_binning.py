@@ -72,7 +72,15 @@ class _Cuts(NamedTuple):
     is_tied: NDArray[np.bool_]  # the cut runs through equal scores
 
 
-def bin_survivors(survivors: Survivors, n_bins: int, ties: str) -> Bins:
+def bins_asked(n_kept, n_bins):
+    """Bins that classes should have; those with fewer survivors have one for each."""
+    if n_bins != "auto":
+        return np.full_like(n_kept, min(n_bins, n_kept.max(initial=0) + 1))
+    root = np.rint(np.cbrt(n_kept)).astype(n_kept.dtype)
+    return np.maximum(root - (root**3 > n_kept), 1)
+
+
+def bin_survivors(survivors: Survivors, n_bins: int | str, ties: str) -> Bins:
     """Cut the survivors of every class into equal-count bins.
 
     A survivor is as long as its share of the class's weight (1 without weights), so
@@ -122,7 +130,7 @@ def _bin_run(survivors, first_class, n_bins, ties):
 
 
 def _lay_cuts(start, m, n_bins):
-    bins = np.minimum(min(n_bins, m.max(initial=0)), m)
+    bins = np.minimum(bins_asked(m, n_bins), m)
     line = np.repeat(np.arange(len(m)), bins)
     index = np.arange(len(line)) - np.repeat(np.cumsum(bins) - bins, bins)
     q, r = np.divmod(m, bins)

@@ -102,7 +102,7 @@ def sensitivity_table(survivors, settings, thresholds, n_bins):
         cell = settings | {"threshold": threshold, "n_bins": bins}
         tace = measure(kept[threshold], cell).tace
         n_kept = kept[threshold].n_kept
-        bins = min(bins, np.iinfo(int).max)
+        bins = 0 if bins == "auto" else min(bins, np.iinfo(int).max)
         rows.append((threshold, bins, tace, n_kept.sum(), np.sum(n_kept == 0)))
     names = ("threshold", "n_bins", "tace", "n_kept", "n_excluded")
     types = (float, int, float, int, int)

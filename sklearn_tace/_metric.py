@@ -13,7 +13,7 @@ def tace_error(
     y_proba: ArrayLike,
     *,
     threshold: float | None = 0.01,
-    n_bins: int = 15,
+    n_bins: int | str = 15,
     ties: str = "average",
     norm: str = "l1",
     average: str | None = "macro",
@@ -48,9 +48,11 @@ def tace_error(
         Probabilities at or below it are discarded, compared at the precision
         of ``y_proba``. With None all are kept, which is the adaptive calibration
         error (ACE); sparse ``y_proba`` needs a threshold. 0 discards exact zeros.
-    n_bins : int, default=15
+    n_bins : int or "auto", default=15
         Bins a class, as many rows in each as :func:`numpy.array_split` gives them.
-        A class with fewer rows above the threshold has one bin a row.
+        A class with fewer rows above the threshold has one bin a row. "auto" gives a
+        class with m rows above the threshold the largest number whose cube is at
+        most m.
     ties : {"average", "ordinal"}, default="average"
         Where a cut between bins runs through equal probabilities, either these
         share their mean outcome, or they keep the order of their rows, on which

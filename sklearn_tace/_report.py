@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import (
     check_and_filter,
     measure,
@@ -48,8 +49,8 @@ class CalibrationReport(BaseEstimator):
     ----------
     threshold : float in [0, 1) or None, default=0.01
         Probabilities at or below it are discarded. None keeps all (ACE).
-    n_bins : int, default=15
-        Equal-count bins a class.
+    n_bins : int or "auto", default=15
+        Equal-count bins a class; "auto" goes by its survivors.
     ties : {"average", "ordinal"}, default="average"
         Whether equal probabilities that a cut runs through share their outcomes
         or keep the order of their rows.
@@ -133,7 +134,7 @@ class CalibrationReport(BaseEstimator):
         self,
         *,
         threshold: float | None = 0.01,
-        n_bins: int = 15,
+        n_bins: int | str = 15,
         ties: str = "average",
         norm: str = "l1",
         average: str = "macro",
@@ -465,7 +466,7 @@ class CalibrationReport(BaseEstimator):
         thresholds : array-like of float, default=None
             None of them below the report's own threshold, at the precision of the
             probabilities. By default only that.
-        n_bins : array-like of int, default=None
+        n_bins : array-like of int or "auto", default=None
             Numbers of bins a class. By default only the report's own.
 
         Returns
@@ -474,7 +475,8 @@ class CalibrationReport(BaseEstimator):
             One row for each threshold with each number of bins, in the order given.
             Fields:
 
-            - ``threshold``, ``n_bins``: the settings; nan for threshold None;
+            - ``threshold``, ``n_bins``: the settings; nan for threshold None, 0 for
+              "auto" bins;
             - ``tace``: the value, nan where undefined;
             - ``n_kept``: probabilities above the threshold;
             - ``n_excluded``: classes left out, without any of them.
@@ -510,7 +512,7 @@ class CalibrationReport(BaseEstimator):
             held.survivors,
             settings,
             np.atleast_1d(thresholds).tolist(),
-            np.atleast_1d(n_bins).tolist(),
+            np.atleast_1d(np.asarray(n_bins, dtype=object)).tolist(),
         )
 
     def summary(self) -> str:
@@ -540,6 +542,7 @@ def _measured(held):
     measured = measure(survivors, settings)
     account, n_kept = survivors.account, survivors.n_kept
     n_entries = account.n_samples * len(classes)
+    is_thin = n_kept < bins_asked(n_kept, settings["n_bins"])
     attributes = {
         "tace_": measured.tace,
         "class_tace_": measured.class_errors,
@@ -550,7 +553,7 @@ def _measured(held):
         "kept_share_": float(n_kept.sum() / n_entries) if n_entries else np.nan,
         "kept_mass_": survivors.kept_mass,
         "excluded_classes_": classes[n_kept == 0],
-        "thin_classes_": classes[(n_kept > 0) & (n_kept < settings["n_bins"])],
+        "thin_classes_": classes[(n_kept > 0) & is_thin],
         "tied_classes_": classes[measured.bins.tied_classes],
         "bins_": _table(measured.bins, classes),
     }

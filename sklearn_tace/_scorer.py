@@ -33,8 +33,8 @@ class TACEScorer(BaseEstimator):
     ----------
     threshold : float in [0, 1) or None, default=0.01
         Probabilities at or below it are discarded. None keeps all (ACE).
-    n_bins : int, default=15
-        Equal-count bins a class.
+    n_bins : int or "auto", default=15
+        Equal-count bins a class; "auto" goes by its survivors.
     ties : {"average", "ordinal"}, default="average"
         Whether equal probabilities that a cut runs through share their outcomes
         or keep the order of their rows.
@@ -83,7 +83,7 @@ class TACEScorer(BaseEstimator):
         self,
         *,
         threshold: float | None = 0.01,
-        n_bins: int = 15,
+        n_bins: int | str = 15,
         ties: str = "average",
         norm: str = "l1",
         average: str = "macro",
@@ -154,8 +154,8 @@ class CalibrationScorer(TACEScorer):
     ----------
     threshold : float in [0, 1) or None, default=0.01
         For ``"neg_tace"``: probabilities at or below it are discarded.
-    n_bins : int, default=15
-        Equal-count bins a class.
+    n_bins : int or "auto", default=15
+        Equal-count bins a class; "auto" goes by its survivors.
     ties : {"average", "ordinal"}, default="average"
         Whether equal probabilities that a cut runs through share their outcomes
         or keep the order of their rows.

@@ -5,6 +5,7 @@ import unicodedata
 
 import numpy as np
 
+from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import chance_gap, pool_gaps
 from sklearn_tace._version import __version__
 
@@ -26,7 +27,7 @@ def summarize(report, is_weighted, *, threshold, n_bins, ties, norm, average):
         chance = pool_gaps(gap, bins["bin"], norm).mean()
         lines += [f"a calibrated model would have about {chance:.4f}, by chance alone"]
     lines += [
-        f"threshold {_number(threshold)}, {_count(n_bins, 'bin')}, "
+        f"threshold {_number(threshold)}, {_bins(n_bins)}, "
         f"{_count(report.n_samples_, 'row')}{' (weighted)' if is_weighted else ''}, "
         f"{np.count_nonzero(report.n_kept_):,} of "
         f"{_count(len(report.classes_), 'class')} measured",
@@ -90,7 +91,7 @@ def _notes(report, n_bins, ties):
         )
     kept = report.n_kept_[report.n_kept_ > 0]
     if len(kept):
-        rows_a_bin = np.median(kept / np.minimum(kept, min(n_bins, report.n_samples_)))
+        rows_a_bin = np.median(kept / np.minimum(kept, bins_asked(kept, n_bins)))
         if rows_a_bin < _FEW_ROWS_A_BIN:
             yield (
                 f"{rows_a_bin:.1f} probabilities a bin in the median class: take "
@@ -111,6 +112,10 @@ def _count(number, noun):
 def _part(part, whole):
     share = part / whole if whole else np.nan
     return f"{part:,} of {whole:,} ({_percent(share)})"
+
+
+def _bins(n_bins):
+    return "auto bins" if n_bins == "auto" else _count(n_bins, "bin")
 
 
 def _number(threshold):

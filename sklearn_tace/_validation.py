@@ -55,9 +55,13 @@ def check_parameters(*, threshold, n_bins, **options):
             raise ValueError(
                 f"threshold must fulfil 0 <= threshold < 1, got {threshold!r}."
             )
-    if isinstance(n_bins, bool):
+    if isinstance(n_bins, str):
+        if n_bins != "auto":
+            raise ValueError(f"n_bins must be an integer or 'auto', got {n_bins!r}.")
+    elif isinstance(n_bins, bool):
         raise TypeError(f"n_bins must be an integer, got {n_bins!r}.")
-    check_scalar(n_bins, "n_bins", numbers.Integral, min_val=1)
+    else:
+        check_scalar(n_bins, "n_bins", numbers.Integral, min_val=1)
     for name, value in options.items():
         allowed = ", ".join(map(repr, _OPTIONS[name]))
         also = " (or, in tace_error, None)" if name == "average" else ""

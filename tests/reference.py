@@ -14,6 +14,7 @@ def class_bins(scores, outcomes, weights, n_bins, ties):
         zip(scores, outcomes, weights, strict=True), key=lambda row: row[0]
     )  # Python's sort is stable
     m = len(rows)
+    n_bins = auto_bins(m) if n_bins == "auto" else n_bins
     steps = []
     for score, outcome, weight in rows:
         if ties == "average" and steps and steps[-1][0] == score:
@@ -39,6 +40,14 @@ def class_bins(scores, outcomes, weights, n_bins, ties):
             left = right
         bins.append((mass, score_sum / mass, outcome_sum / mass))
     return bins
+
+
+def auto_bins(m):
+    """The largest number whose cube is at most m, and at least 1."""
+    b = 1
+    while (b + 1) ** 3 <= m:
+        b += 1
+    return b
 
 
 def class_error(bins, norm):

@@ -87,7 +87,7 @@ def indicator_problems(draw, weighted=True):
 
 problem_settings = {
     "threshold": st.sampled_from([None, 0, 0.01, 0.25, 0.5, 0.9]),
-    "n_bins": st.sampled_from([1, 2, 3, 5, 15, 40]),
+    "n_bins": st.sampled_from([1, 2, 3, 5, 15, 40, "auto"]),
     "ties": st.sampled_from(["average", "ordinal"]),
 }
 
@@ -120,6 +120,15 @@ def test_class_errors_against_reference(problem, path, norm, threshold, n_bins, 
     assert_allclose(got, [or_nan(e) for e in expected], rtol=1e-12, atol=atol)
 
 
+@pytest.mark.parametrize("m", [*range(1, 10), 26, 27, 28, 124, 125, 999, 1000, 29_791])
+def test_auto_bins_follow_the_survivors_of_each_class(m):
+    report = CalibrationReport(n_bins="auto")
+    weights = [1] * m + [0] * 5  # rows without weight do not count
+    report.fit([0] * (m + 5), [0.4] * (m + 5), labels=[0, 1], sample_weight=weights)
+    assert len(report.bins_) == 2 * reference.auto_bins(m)
+    assert not len(report.thin_classes_)
+
+
 @given(
     problem=indicator_problems(),
     average=st.sampled_from(["macro", "weighted"]),
@@ -147,7 +156,8 @@ def test_value_and_bins_follow_from_each_other(
             True if threshold is None else scores[:, k] > scores.dtype.type(threshold)
         )
         assert report.n_kept_[k] == kept.sum()
-        assert len(bins) == min(n_bins, kept.sum())
+        n_asked = reference.auto_bins(kept.sum()) if n_bins == "auto" else n_bins
+        assert len(bins) == min(n_asked, kept.sum())
         if not len(bins):
             assert np.isnan(errors[k])
             continue

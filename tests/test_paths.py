@@ -802,15 +802,15 @@ def test_sensitivity_is_what_fits_give(problem, ties, norm, average, threshold):
     report = CalibrationReport(threshold=threshold, **fixed)
     report.fit(outcomes, scores, sample_weight=weights)
     thresholds = [threshold, 0.25, 0.5, 0.9]
-    table = report.sensitivity(thresholds=thresholds, n_bins=[1, 4, 15])
+    table = report.sensitivity(thresholds=thresholds, n_bins=[1, "auto", 15])
     rows = iter(table)
     for t in thresholds:
-        for n_bins in (1, 4, 15):
+        for n_bins in (1, "auto", 15):
             row = next(rows)
             other = CalibrationReport(threshold=t, n_bins=n_bins, **fixed)
             other.fit(outcomes, scores, sample_weight=weights)
             assert_array_equal(row["threshold"], np.nan if t is None else t)
-            assert row["n_bins"] == n_bins
+            assert row["n_bins"] == (0 if n_bins == "auto" else n_bins)
             assert_array_equal(row["tace"], other.tace_)
             assert row["n_kept"] == other.n_kept_.sum()
             assert row["n_excluded"] == len(other.excluded_classes_)

@@ -439,7 +439,7 @@ def test_56_no_weights_and_equal_weights():
         (0, ValueError),
         (-3, ValueError),
         (True, TypeError),
-        ("auto", TypeError),
+        ("15", ValueError),
     ],
 )
 def test_57_number_of_bins(n_bins, error):

@@ -176,6 +176,11 @@ BINARY = ([0, 1], [0.2, 0.9])
         ),
         # Parameters
         (*BINARY, {"n_bins": 0}, "n_bins == 0, must be >= 1"),
+        (
+            *BINARY,
+            {"n_bins": "sqrt"},
+            "n_bins must be an integer or 'auto', got 'sqrt'",
+        ),
         (*BINARY, {"n_bins": -3}, "n_bins == -3, must be >= 1"),
         (
             *BINARY,
@@ -203,7 +208,6 @@ def test_wrong_values(y, proba, keywords, message):
     [
         (*BINARY, {"n_bins": 2.0}, "n_bins must be an instance of int, not float"),
         (*BINARY, {"n_bins": True}, "n_bins must be an integer, got True"),
-        (*BINARY, {"n_bins": "auto"}, "n_bins must be an instance of int, not str"),
         (*BINARY, {"n_bins": None}, "n_bins must be an instance of int"),
         (
             *BINARY,
