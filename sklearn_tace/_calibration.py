@@ -52,7 +52,7 @@ def check_and_filter(y_true, y_proba, settings, **data) -> Held:
     """What the threshold keeps of what a user passed."""
     check_parameters(**settings)
     given = check_predictions(y_true, y_proba, **data)
-    batch = filter_scores(given, settings["threshold"])
+    batch = filter_scores(given, settings["threshold"], with_rows=True)
     return Held(given.classes, given.names, settings, [batch])
 
 

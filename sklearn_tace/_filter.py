@@ -14,10 +14,11 @@ from sklearn_tace._warn import warn
 ROW_SUM_TOLERANCE = 1e-3
 
 
-def filter_scores(given, threshold) -> Batch:
+def filter_scores(given, threshold, with_rows=False) -> Batch:
     """Check the scores of ``given`` predictions and keep those above the threshold.
 
-    Classes beyond the columns have scores of 0. Rows of weight 0 are absent.
+    Classes beyond the columns have scores of 0. Rows of weight 0 are absent; with
+    ``with_rows`` the batch tells which of the others its survivors come from.
     """
     threshold = None if threshold is None else float(threshold)
     proba, truth, weight = given.proba, given.truth, given.weight
@@ -30,7 +31,8 @@ def filter_scores(given, threshold) -> Batch:
         )
     rows = None if weight is None or weight.all() else np.flatnonzero(weight)
     n_rows = proba.shape[0] if rows is None else len(rows)
-    pieces = _Pieces(truth, weight, n_classes)
+    number = _number_rows(proba.shape[0], rows) if with_rows else None
+    pieces = _Pieces(truth, weight, number, n_classes)
     visit = visit_sparse if is_sparse else visit_dense
     odd, mass = visit(proba, rows, threshold, pieces.add)
     if threshold is None and proba.ndim == 2:
@@ -40,7 +42,7 @@ def filter_scores(given, threshold) -> Batch:
             pieces.add(zeros, k, present)
     if proba.ndim == 2 and truth.ndim == 1:
         _warn_of_row_sums(odd, mass / MASS_ONE, only_above=is_sparse)
-    code, word, kept_weight = pieces.join()
+    code, word, kept_weight, row = pieces.join()
     return Batch(
         account=Account(
             n_samples=n_rows,
@@ -49,43 +51,70 @@ def filter_scores(given, threshold) -> Batch:
             largest_score=0.0 if len(word) else _largest(proba, rows),
             dtype=proba.dtype if proba.dtype.kind == "f" else np.dtype(np.float64),
             one_column=proba.ndim == 1,
+            one_label=with_rows and _have_one_label(truth, rows, mass / MASS_ONE),
         ),
         code=code,
         word=word,
         weight=kept_weight,
+        row=row,
     )
 
 
 class _Pieces:
-    """Survivors as they are found, each with the outcome and weight of its row."""
+    """Survivors as they are found, each with the outcome of its row.
 
-    def __init__(self, truth, weight, n_classes):
+    And with its weight and its number, where rows have them.
+    """
+
+    def __init__(self, truth, weight, number, n_classes):
         self.code_dtype = code_type(n_classes)
         self.truth = truth.astype(self.code_dtype) if truth.ndim == 1 else truth
-        self.weight = weight
+        self.of_rows = (weight, number)
         # The first piece is for data without a row that is present.
-        no_code, no_word = np.empty(0, self.code_dtype), np.empty(0, np.uint32)
-        self.pieces = [(0, no_code, no_word, np.empty(0))]
+        empty = np.empty(0, self.code_dtype), np.empty(0, np.uint32)
+        none = (None if values is None else values[:0] for values in self.of_rows)
+        self.pieces = [(0, *empty, *none)]
 
     def add(self, score, column, row, part=slice(None)):
         """Add scores of one column, or of a column each; ``row`` counts in the part."""
-        truth, weight = self.truth[part], None
+        truth = self.truth[part]
         is_true = truth[row] == column if truth.ndim == 1 else truth[row, column] != 0
-        if self.weight is not None:
-            weight = self.weight[part][row]
+        of_rows = (
+            None if values is None else values[part][row] for values in self.of_rows
+        )
         if isinstance(column, int):
             only_class, code = column, np.full(len(row), column, self.code_dtype)
         else:
             only_class, code = 0, column.astype(self.code_dtype)
-        self.pieces.append((only_class, code, pack(score, is_true), weight))
+        self.pieces.append((only_class, code, pack(score, is_true), *of_rows))
 
     def join(self):
         # Where pieces hold one class each, this brings the rows of a class together.
         self.pieces.sort(key=lambda piece: piece[0])
         _, *columns = zip(*self.pieces, strict=True)
         self.pieces.clear()
-        code, word = map(np.concatenate, columns[:2])
-        return code, word, None if self.weight is None else np.concatenate(columns[2])
+        return [None if c[0] is None else np.concatenate(c) for c in columns]
+
+
+def _number_rows(n, rows):
+    """Numbers of the rows that are present, counted without the absent ones."""
+    n_present = n if rows is None else len(rows)
+    number = np.arange(n_present, dtype=code_type(n_present))
+    if rows is None:
+        return number
+    spread = np.zeros(n, number.dtype)
+    spread[rows] = number
+    return spread
+
+
+def _have_one_label(truth, rows, odd_sums):
+    """Whether each row is of one class; of an indicator the scores have a say too."""
+    if truth.ndim == 1:
+        return True
+    if (odd_sums > 1 + ROW_SUM_TOLERANCE).any():
+        return False
+    n_labels = np.einsum("ik->i", truth, dtype=np.intp, casting="unsafe")
+    return bool(np.all((n_labels if rows is None else n_labels[rows]) == 1))
 
 
 def _exact_sum(values):

@@ -8,13 +8,13 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace._labels import listed
+from sklearn_tace._labels import are_same_labels, listed
 from sklearn_tace._survivors import Batch, Survivors, add_batch, join, sort
 
 
 @dataclass(frozen=True)
 class Held:
-    """Rows seen so far: batches, or all of them sorted."""
+    """Rows seen so far, in batches; and their survivors, once they have been sorted."""
 
     classes: NDArray  # (K,)
     names: tuple  # of the columns of labels and of scores, each a list or None
@@ -25,8 +25,13 @@ class Held:
     def sorted(self) -> Held:
         if self.survivors is not None:
             return self
-        survivors = sort(join(self.batches), self.settings["ties"])
-        return replace(self, batches=[], survivors=survivors)
+        # Sorting is faster without the numbers of the rows.
+        batches = [replace(batch, row=None) for batch in self.batches]
+        return replace(self, survivors=sort(join(batches), self.settings["ties"]))
+
+    def sorted_rows(self) -> Survivors:
+        """Survivors with the numbers of their rows."""
+        return sort(join(self.batches), self.settings["ties"])
 
     def under(self, settings) -> Held:
         """The same rows for other settings, which keep the same scores."""
@@ -39,7 +44,7 @@ class Held:
         return replace(self, settings=settings)
 
     def __add__(self, other: Held) -> Held:
-        if not _are_same(self.classes, other.classes):
+        if not are_same_labels(self.classes, other.classes):
             raise ValueError(
                 f"classes are {listed(other.classes)}, but those of earlier rows are "
                 f"{listed(self.classes)}."
@@ -51,7 +56,7 @@ class Held:
                     f"{listed(own)}: the same in another order."
                 )
         with np.errstate(over="ignore"):
-            batches = reduce(add_batch, other._all_batches(), self._all_batches())
+            batches = reduce(add_batch, other.batches, self.batches)
             total = sum(batch.account.support_weight.sum() for batch in batches)
         if total == np.inf:
             raise ValueError(
@@ -62,19 +67,8 @@ class Held:
         names = tuple(own or others for own, others in names)
         return Held(self.classes, names, other.settings, batches)
 
-    def _all_batches(self):
-        if self.survivors is None:
-            return self.batches
-        return [self.survivors.as_batch()]
-
 
 def _is_same_setting(value, other):
     if None in (value, other) or isinstance(value, str):
         return value == other
     return float(value) == float(other)
-
-
-def _are_same(labels, others):
-    if labels.dtype == others.dtype or labels.dtype.kind == others.dtype.kind == "M":
-        return np.array_equal(labels, others)
-    return labels.tolist() == others.tolist()

@@ -207,3 +207,10 @@ def listed(labels):
     short = reprlib.Repr()
     short.maxlist, short.maxstring = 10, 40
     return short.repr(labels if isinstance(labels, list) else labels.tolist())
+
+
+def are_same_labels(labels, others):
+    """Whether two arrays hold the same labels in the same order."""
+    if labels.dtype == others.dtype or labels.dtype.kind == others.dtype.kind == "M":
+        return np.array_equal(labels, others)
+    return labels.tolist() == others.tolist()

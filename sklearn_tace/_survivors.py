@@ -35,6 +35,7 @@ class Account:
     largest_score: float  # if no score was kept; else 0
     dtype: np.dtype  # precision at which scores were compared with the threshold
     one_column: bool  # the first class's scores are complements of the second's
+    one_label: bool  # every row is of one class (if rows are numbered)
 
     def __add__(self, other: Account) -> Account:
         if not other.n_samples:
@@ -49,6 +50,7 @@ class Account:
             largest_score=max(self.largest_score, other.largest_score),
             dtype=np.result_type(self.dtype, other.dtype),
             one_column=self.one_column and other.one_column,
+            one_label=self.one_label and other.one_label,
         )
 
 
@@ -60,6 +62,7 @@ class Batch:
     code: NDArray[np.unsignedinteger]  # (m,) class
     word: NDArray[np.unsignedinteger]  # (m,) score and outcome, see pack
     weight: NDArray[np.float64] | None  # (m,) None where all rows weigh the same
+    row: NDArray[np.unsignedinteger] | None  # (m,) numbers of the rows, if asked for
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Survivors:
     # (m,) Of equal scores the negatives first; with ties="ordinal" as the rows come.
     outcome: NDArray[np.bool_]
     weight: NDArray[np.float64] | None  # (m,)
+    row: NDArray[np.unsignedinteger] | None  # (m,)
 
     @property
     def n_kept(self) -> NDArray[np.intp]:
@@ -100,11 +104,6 @@ class Survivors:
         part = slice(self.indptr[first], self.indptr[last])
         return self._take(part, self.indptr[first : last + 1] - part.start)
 
-    def as_batch(self) -> Batch:
-        n_classes = len(self.indptr) - 1
-        code = np.repeat(np.arange(n_classes, dtype=code_type(n_classes)), self.n_kept)
-        return Batch(self.account, code, pack(self.score, self.outcome), self.weight)
-
     def above(self, threshold) -> Survivors:
         """Those that a higher threshold keeps."""
         dtype = self.account.dtype.type
@@ -124,6 +123,7 @@ class Survivors:
             score=self.score[part],
             outcome=self.outcome[part],
             weight=None if self.weight is None else self.weight[part],
+            row=None if self.row is None else self.row[part],
         )
 
 
@@ -197,7 +197,18 @@ def join(batches: list[Batch]) -> Batch:
         code=np.concatenate([batch.code for batch in batches]),
         word=np.concatenate(words),
         weight=weight,
+        row=_join_rows(batches),
     )
+
+
+def _join_rows(batches):
+    if any(batch.row is None for batch in batches):
+        return None
+    *before, total = np.cumsum([0, *(batch.account.n_samples for batch in batches)])
+    return np.concatenate([
+        batch.row + first.astype(code_type(total))
+        for batch, first in zip(batches, before, strict=True)
+    ])
 
 
 def _widen(word):
@@ -212,24 +223,26 @@ def sort(batch: Batch, ties: str) -> Survivors:
     """
     code, n_classes = batch.code, len(batch.account.support)
     word, indptr = _group(batch.word, code, n_classes)
-    if batch.weight is None and ties == "average":
+    if batch.weight is None and batch.row is None and ties == "average":
         for part in _slices(word, indptr):
             part.sort()
-        return Survivors(batch.account, indptr, *unpack(word), None)
+        return Survivors(batch.account, indptr, *unpack(word), None, None)
 
-    score, outcome = unpack(word)
-    weight = batch.weight
-    if weight is not None:
-        weight, _ = _group(weight, code, n_classes)
-        weight = weight.copy() if weight is batch.weight else weight
+    columns = list(unpack(word))
+    for values in (batch.weight, batch.row):
+        if values is not None:
+            grouped, _ = _group(values, code, n_classes)
+            values = grouped.copy() if grouped is values else grouped
+        columns.append(values)
+    score, outcome, *_ = columns
     for first, last in class_runs(indptr):
         part = slice(indptr[first], indptr[last])
         key = outcome[part] if ties == "average" else None
         order = _sorted_order(score[part], key, indptr[first : last + 1] - part.start)
-        for values in (score, outcome, weight):
+        for values in columns:
             if values is not None:
                 values[part] = values[part][order]
-    return Survivors(batch.account, indptr, score, outcome, weight)
+    return Survivors(batch.account, indptr, *columns)
 
 
 def class_runs(indptr):
