@@ -24,6 +24,9 @@ class Bins:
     mean_proba: NDArray[np.float64]
     observed_frequency: NDArray[np.float64]
     gap: NDArray[np.float64]
+    start: NDArray[np.intp]  # first survivor that touches the bin
+    # Share of it, or of all that equal it, that lies in the bins before.
+    share_before: NDArray[np.float64]
     tied_classes: NDArray[np.intp]  # classes in which a cut runs through equal scores
 
 
@@ -69,12 +72,14 @@ class _Cuts(NamedTuple):
     until: NDArray[np.intp]  # the first that is wholly to the right
     length: NDArray[np.float64]
     positive: NDArray[np.float64]
+    share: NDArray[np.float64]  # of the length of the step
     is_tied: NDArray[np.bool_]  # the cut runs through equal scores
 
 
 def bins_asked(n_kept, n_bins):
     """Bins that classes should have; those with fewer survivors have one for each."""
     if n_bins != "auto":
+        # Any integer will do, and classes with fewer survivors are still told.
         return np.full_like(n_kept, min(n_bins, n_kept.max(initial=0) + 1))
     root = np.rint(np.cbrt(n_kept)).astype(n_kept.dtype)
     return np.maximum(root - (root**3 > n_kept), 1)
@@ -89,7 +94,7 @@ def bin_survivors(survivors: Survivors, n_bins: int | str, ties: str) -> Bins:
     each side its share.
     """
     runs = [
-        vars(_bin_run(survivors.of_classes(first, last), first, n_bins, ties))
+        vars(_bin_run(survivors, first, last, n_bins, ties))
         for first, last in class_runs(survivors.indptr)
     ]
     return Bins(**{
@@ -97,7 +102,23 @@ def bin_survivors(survivors: Survivors, n_bins: int | str, ties: str) -> Bins:
     })
 
 
-def _bin_run(survivors, first_class, n_bins, ties):
+def pool_gaps(gap, index, norm):
+    """One error for every class with bins, which are numbered from 0 in each class.
+
+    Gaps of shape (n_bins, n) give errors of shape (n_classes, n).
+    """
+    head = np.flatnonzero(index == 0)
+    n_bins = np.diff(head, append=len(gap)).reshape(-1, *[1] * (gap.ndim - 1))
+    if norm == "l1":
+        return np.add.reduceat(gap, head) / n_bins
+    if norm == "l2":
+        return np.sqrt(np.add.reduceat(gap**2, head) / n_bins)
+    return np.maximum.reduceat(gap, head)
+
+
+def _bin_run(survivors, first_class, last_class, n_bins, ties):
+    first_survivor = survivors.indptr[first_class]
+    survivors = survivors.of_classes(first_class, last_class)
     classes = np.flatnonzero(survivors.n_kept)
     lines = _lay_cuts(survivors.indptr[classes], survivors.n_kept[classes], n_bins)
     weight = survivors.weight
@@ -125,6 +146,8 @@ def _bin_run(survivors, first_class, n_bins, ties):
         mean_proba=mean_proba,
         observed_frequency=observed_frequency,
         gap=np.abs(mean_proba - observed_frequency),
+        start=first_survivor + steps.rows(first),
+        share_before=cuts.share[:-1],
         tied_classes=first_class + classes[np.unique(lines.line[cuts.is_tied[:-1]])],
     )
 
@@ -145,7 +168,8 @@ def _cut_rows(survivors, lines, ties):
     inner = np.flatnonzero(lines.index)
     is_tied = np.zeros(len(at), dtype=bool)
     is_tied[inner] = score[at[inner] - 1] == score[at[inner]]
-    step, until, positive = at.copy(), at.copy(), np.zeros(len(at))
+    step, until = at.copy(), at.copy()
+    share, positive = np.zeros(len(at)), np.zeros(len(at))
     if ties == "average" and is_tied.any():
         tied = np.flatnonzero(is_tied)
         value, low, high = score[at[tied]], start[tied], lines.m[lines.line][tied]
@@ -155,9 +179,10 @@ def _cut_rows(survivors, lines, ties):
         # The negatives of a block come first.
         negative = np.zeros(len(tied), dtype=bool)
         first_positive = _bisect(outcome, step[tied], until[tied], negative, "right")
-        share = (at - step)[tied] / (until - step)[tied]
-        positive[tied] = share * (until[tied] - first_positive)
-    cuts = _Cuts(step, until, (at - step).astype(np.float64), positive, is_tied)
+        share[tied] = (at - step)[tied] / (until - step)[tied]
+        positive[tied] = share[tied] * (until[tied] - first_positive)
+    length = (at - step).astype(np.float64)
+    cuts = _Cuts(step, until, length, positive, share, is_tied)
     return _Steps(score, outcome), cuts
 
 
@@ -197,6 +222,7 @@ def _cut_weights(survivors, lines, ties):
         until=np.append(step + is_split, len(length)),
         length=np.append(share * length[step], 0),
         positive=np.append(share * positive[step], 0),
+        share=np.append(share, 0),
         is_tied=np.append(is_tied, False),
     )
     return _Steps(score[row[:-1]], positive, length, row), cuts, exponent

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sklearn_tace._binning import Bins, bin_survivors
+from sklearn_tace._binning import Bins, bin_survivors, pool_gaps
 from sklearn_tace._filter import filter_scores
 from sklearn_tace._held import Held
 from sklearn_tace._survivors import Survivors, sort
@@ -27,11 +26,12 @@ class Calibration:
 
 
 SETTINGS = ("threshold", "n_bins", "ties", "norm", "average")
+INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
 
 
-def settings_of(door):
-    """Parameters of a scorer or a report that decide the value."""
-    return {name: getattr(door, name) for name in SETTINGS}
+def settings_of(door, names=SETTINGS):
+    """Parameters of a scorer or a report by name."""
+    return {name: getattr(door, name) for name in names}
 
 
 def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
@@ -119,32 +119,20 @@ def sensitivity_table(survivors, settings, thresholds, n_bins):
     return table
 
 
+def as_table(columns):
+    """Columns by name as one structured array."""
+    dtype = [(name, column.dtype) for name, column in columns.items()]
+    table = np.empty(len(next(iter(columns.values()))), dtype=dtype)
+    for name, column in columns.items():
+        table[name] = column
+    return table
+
+
 def class_errors(bins, n_classes, norm):
     """Error of every class from the gaps of its bins; nan for a class without bins."""
     errors = np.full(n_classes, np.nan)
     errors[bins.class_index[bins.index == 0]] = pool_gaps(bins.gap, bins.index, norm)
     return errors
-
-
-def pool_gaps(gap, index, norm):
-    """One error for every class with bins, which are numbered from 0 in each class."""
-    head = np.flatnonzero(index == 0)
-    n_bins = np.diff(head, append=len(gap))
-    if norm == "l1":
-        return np.add.reduceat(gap, head) / n_bins
-    if norm == "l2":
-        return np.sqrt(np.add.reduceat(gap**2, head) / n_bins)
-    return np.maximum.reduceat(gap, head)
-
-
-def chance_gap(count, mean_proba):
-    """Mean gap of bins whose rows are of the class with the bin's mean probability.
-
-    By de Moivre's formula for the mean absolute deviation of a binomial.
-    """
-    p = mean_proba.clip(0, 1)
-    m = np.floor(count * p) + 1
-    return 2 * m * (1 - p) * stats.binom.pmf(m, count, p) / count
 
 
 def mean_class_error(errors, class_weight=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import ClassVar
 
 import numpy as np
@@ -12,15 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import (
+    INFERENCE_SETTINGS,
+    SETTINGS,
+    as_table,
     check_and_filter,
     measure,
     sensitivity_table,
     settings_of,
     warn_if_undefined,
 )
+from sklearn_tace._inference import INFERRED, infer
 from sklearn_tace._response import predicted_proba
 from sklearn_tace._summary import summarize
 from sklearn_tace._validation import check_parameters
+from sklearn_tace._warn import package_of
 
 # Attributes that are computed from what is held; after partial_fit when first read.
 _MEASURED = (
@@ -39,11 +45,26 @@ _MEASURED = (
 )
 
 
-class CalibrationReport(BaseEstimator):
-    """TACE with its bins, its classes and an account of the threshold.
+# Columns of the table of bins.
+_OF_BINS = (
+    "lower",
+    "upper",
+    "count",
+    "weight",
+    "mean_proba",
+    "observed_frequency",
+    "gap",
+)
 
-    ``print(report)`` shows the value with its settings, what the threshold
-    discarded, the worst classes, and where the evidence is thin.
+_SETTINGS = SETTINGS + INFERENCE_SETTINGS
+
+
+class CalibrationReport(BaseEstimator):
+    """TACE with its bins, its classes, and what noise has to do with it.
+
+    ``print(report)`` shows the value with its settings, what chance alone would give,
+    an interval, what the threshold discarded, the worst classes, and where the
+    evidence is thin.
 
     Parameters
     ----------
@@ -58,6 +79,14 @@ class CalibrationReport(BaseEstimator):
         From the gaps of a class to its error.
     average : {"macro", "weighted"}, default="macro"
         From class errors to the value: plain, or weighted by support.
+    confidence_level : float in (0, 1), default=0.95
+        Level of the interval, of quantiles and bands under calibration, and of the
+        verdict that is printed.
+    n_draws : int, default=1000
+        How often labels are drawn from the predictions.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of these draws and of the splits that the debiased value needs. The same
+        rows in the same order give the same numbers, however they came in batches.
 
     Attributes
     ----------
@@ -100,6 +129,33 @@ class CalibrationReport(BaseEstimator):
         - ``mean_proba``, ``observed_frequency``: weighted means of probability and
           outcome;
         - ``gap``: their distance.
+    expected_tace_ : float
+        Mean of the value if the labels were drawn from these very predictions, that
+        is, of a perfectly calibrated model. This and the following attributes are
+        computed when one of them is first read, or the report is printed; all need
+        ``average="macro"``.
+    expected_tace_quantile_ : float
+        Its quantile at the confidence level.
+    p_value_ : float
+        How often such draws reach ``tace_``, in (0, 1]. Small: the model is not
+        calibrated. Large: no more than that these rows cannot tell.
+    expected_class_tace_, expected_class_tace_quantile_ : ndarray of shape (n_classes,)
+        The same for the errors of the classes, nan for those left out.
+    expected_bins_ : structured ndarray of shape (n_filled_bins,)
+        The same for the bins, row by row as in ``bins_``: ``class``, ``bin``, mean
+        ``gap``, and ``lower`` and ``upper`` end of the central band of the
+        observed frequency, to within half a row (1/8192 in bins of many rows). Each
+        band is for its bin alone; 5 % of the bins of a calibrated model are outside.
+    debiased_tace_ : float
+        Estimate of the value on infinitely many new rows, which on average does not
+        overstate it (but for being cut off at 0). This and the following attributes
+        need ``norm="l1"`` too.
+    interval_ : ndarray of shape (2,)
+        Interval for the value on infinitely many new rows. ``tace_`` may lie above it:
+        noise adds to ``tace_``.
+    direction_p_value_ : float
+        Test whether bins err the way that other rows say, in [0, 1], by a normal
+        approximation. Of smooth errors in many classes it sees more than ``p_value_``.
 
     See Also
     --------
@@ -111,6 +167,12 @@ class CalibrationReport(BaseEstimator):
     .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (2019).
        "Measuring Calibration in Deep Learning". CVPR Workshops.
        `arXiv:1904.01685 <https://arxiv.org/abs/1904.01685>`_
+    .. [2] J. Bröcker, L. A. Smith (2007). "Increasing the Reliability of Reliability
+       Diagrams". Weather and Forecasting 22(3), 651-661. (Labels drawn from the
+       predictions.)
+    .. [3] E. Berta, S. Braun, D. Holzmüller, F. Bach, M. I. Jordan (2026). "A
+       Variational Estimator for L_p Calibration Errors". `arXiv:2602.24230
+       <https://arxiv.org/abs/2602.24230>`_ (Signs learnt from other rows.)
 
     Examples
     --------
@@ -124,6 +186,11 @@ class CalibrationReport(BaseEstimator):
     array([6, 4])
     >>> report.bins_[report.bins_["class"] == "A"]["gap"].round(2)
     array([0.25, 0.3 ])
+
+    Six rows cannot tell this from noise:
+
+    >>> round(report.expected_tace_, 1), report.p_value_ > 0.5
+    (0.2, True)
     """
 
     # Without this, the scores would be routable metadata.
@@ -138,12 +205,18 @@ class CalibrationReport(BaseEstimator):
         ties: str = "average",
         norm: str = "l1",
         average: str = "macro",
+        confidence_level: float = 0.95,
+        n_draws: int = 1000,
+        random_state: int | np.random.Generator | np.random.RandomState | None = 0,
     ):
         self.threshold = threshold
         self.n_bins = n_bins
         self.ties = ties
         self.norm = norm
         self.average = average
+        self.confidence_level = confidence_level
+        self.n_draws = n_draws
+        self.random_state = random_state
 
     def fit(
         self,
@@ -168,7 +241,8 @@ class CalibrationReport(BaseEstimator):
             Labels of the columns of ``proba``, in their order. See
             :func:`tace_error` for the default.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the rows. If they depend on the labels, as those that balance
+            classes do, a calibrated model is not calibrated on the weighted rows.
 
         Returns
         -------
@@ -204,9 +278,9 @@ class CalibrationReport(BaseEstimator):
         """Add a batch of rows to those seen so far.
 
         Batches of one row or more, in any order, give what one :meth:`fit` of all
-        their rows gives (with ``ties="ordinal"``, of the rows in the order of
-        arrival). The batches are not held, only what the threshold keeps of them.
-        Attributes are computed when they are read.
+        their rows gives (with ``ties="ordinal"``, and for what is drawn at random, of
+        the rows in the order of arrival). The batches are not held, only what the
+        threshold keeps of them. Attributes are computed when they are read.
 
         Parameters
         ----------
@@ -256,7 +330,7 @@ class CalibrationReport(BaseEstimator):
         batch = check_and_filter(
             y,
             proba,
-            settings_of(self),
+            settings_of(self, _SETTINGS),
             labels=classes,
             classes=held.classes if held is not None and classes is None else None,
             sample_weight=sample_weight,
@@ -270,8 +344,8 @@ class CalibrationReport(BaseEstimator):
         """Add all rows that another report has seen.
 
         Reports on parts of the data, made anywhere and merged in any order, give what
-        one :meth:`fit` of all rows gives (with ``ties="ordinal"``, of the rows in the
-        order of merging).
+        one :meth:`fit` of all rows gives (with ``ties="ordinal"``, and for what is
+        drawn at random, of the rows in the order of merging).
 
         Parameters
         ----------
@@ -307,7 +381,7 @@ class CalibrationReport(BaseEstimator):
                 f"other must be a CalibrationReport, got {type(other).__name__}."
             )
         check_is_fitted(other, msg="other, a %(name)s, is not fitted yet.")
-        settings = settings_of(self)
+        settings = settings_of(self, _SETTINGS)
         check_parameters(**settings)
         held = other._held.under(settings)
         if self.__sklearn_is_fitted__():
@@ -319,23 +393,29 @@ class CalibrationReport(BaseEstimator):
         return "_held" in vars(self)
 
     def __getattr__(self, name):
-        if name not in _MEASURED:
+        if name not in _MEASURED + INFERRED:
             kind = type(self).__name__
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
         held = self._sort()
+        if name in INFERRED:
+            vars(self).update(infer(held, self.tace_, name))
+            return vars(self)[name]
         attributes, measured = _measured(held)
         vars(self).update(attributes)
         warn_if_undefined(measured, held.settings["threshold"])
         return attributes[name]
 
     def __dir__(self):
+        # Without the inference: scikit-learn's HTML display reads all that is listed.
         return [
             *super().__dir__(),
             *(_MEASURED if self.__sklearn_is_fitted__() else ()),
         ]
 
     def _fit(self, y_true, y_proba, **data):
-        held = check_and_filter(y_true, y_proba, settings_of(self), **data).sorted()
+        held = check_and_filter(
+            y_true, y_proba, settings_of(self, _SETTINGS), **data
+        ).sorted()
         attributes, measured = _measured(held)
         warn_if_undefined(measured, held.settings["threshold"])
         # From here on nothing fails, so that a failed fit changes nothing.
@@ -345,7 +425,7 @@ class CalibrationReport(BaseEstimator):
 
     def _hold(self, held):
         """Hold these rows and no others."""
-        for name in _MEASURED:
+        for name in _MEASURED + INFERRED:
             vars(self).pop(name, None)
         vars(self).update(classes_=held.classes.copy(), _held=held)
 
@@ -533,7 +613,11 @@ class CalibrationReport(BaseEstimator):
         return summarize(self, is_weighted, **held.settings)
 
     def __str__(self):
-        return self.summary() if self.__sklearn_is_fitted__() else repr(self)
+        # scikit-learn's HTML display wants a text too, and must not wait for draws.
+        is_display = package_of(inspect.currentframe().f_back) == "sklearn"
+        if is_display or not self.__sklearn_is_fitted__():
+            return repr(self)
+        return self.summary()
 
 
 def _measured(held):
@@ -555,7 +639,11 @@ def _measured(held):
         "excluded_classes_": classes[n_kept == 0],
         "thin_classes_": classes[(n_kept > 0) & is_thin],
         "tied_classes_": classes[measured.bins.tied_classes],
-        "bins_": _table(measured.bins, classes),
+        "bins_": as_table({
+            "class": classes[measured.bins.class_index],
+            "bin": measured.bins.index,
+            **{name: getattr(measured.bins, name) for name in _OF_BINS},
+        }),
     }
     return attributes, measured
 
@@ -566,23 +654,3 @@ def _is_wide(y):
         return np.shape(y)[1:] not in {(), (1,)}
     except ValueError:  # rows of different lengths
         return False
-
-
-def _table(bins, classes):
-    """The bins as a structured array, one row a bin, with the user's labels."""
-    columns = {
-        "class": classes[bins.class_index],
-        "bin": bins.index,
-        "lower": bins.lower,
-        "upper": bins.upper,
-        "count": bins.count,
-        "weight": bins.weight,
-        "mean_proba": bins.mean_proba,
-        "observed_frequency": bins.observed_frequency,
-        "gap": bins.gap,
-    }
-    dtype = [(name, column.dtype) for name, column in columns.items()]
-    table = np.empty(len(bins.gap), dtype=dtype)
-    for name, column in columns.items():
-        table[name] = column
-    return table

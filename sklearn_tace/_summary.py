@@ -6,26 +6,34 @@ import unicodedata
 import numpy as np
 
 from sklearn_tace._binning import bins_asked
-from sklearn_tace._calibration import chance_gap, pool_gaps
 from sklearn_tace._version import __version__
 
-_WIDTH = 72
+_WIDTH, _HEIGHT = 72, 23
 _LABEL_WIDTH = 20
 _N_WORST = 5
-# With fewer rows a bin the value speaks of these predictions, not of the model.
 _FEW_ROWS_A_BIN = 20
+_TOO_FEW = 5
 
 
-def summarize(report, is_weighted, *, threshold, n_bins, ties, norm, average):
-    """The value and its settings, the filter's account, the worst classes, caveats."""
-    name = "ACE" if threshold is None else "TACE"
+def summarize(
+    report,
+    is_weighted,
+    *,
+    threshold,
+    n_bins,
+    ties,
+    norm,
+    average,
+    confidence_level,
+    **_,
+):
+    """The value and what chance has to do with it, settings, worst classes, caveats."""
     undefined = np.isnan(report.tace_)
-    lines = [f"{name} undefined" if undefined else f"{name} {report.tace_:.4f}"]
-    if (norm, average, is_weighted, undefined) == ("l1", "macro", False, False):
-        bins = report.bins_
-        gap = chance_gap(bins["count"], bins["mean_proba"])
-        chance = pool_gaps(gap, bins["bin"], norm).mean()
-        lines += [f"a calibrated model would have about {chance:.4f}, by chance alone"]
+    with_chance = average == "macro" and not undefined
+    with_interval = with_chance and norm == "l1"
+    lines = list(
+        _value(report, threshold, confidence_level, with_chance, with_interval)
+    )
     lines += [
         f"threshold {_number(threshold)}, {_bins(n_bins)}, "
         f"{_count(report.n_samples_, 'row')}{' (weighted)' if is_weighted else ''}, "
@@ -34,15 +42,57 @@ def summarize(report, is_weighted, *, threshold, n_bins, ties, norm, average):
         f"ties={ties}, norm={norm}, average={average}, sklearn_tace {__version__}",
         *_account(report),
     ]
-    if np.isfinite(report.class_tace_).any():
-        lines += ["", *_worst_classes(report)]
-    notes = [
+    notes = list(_notes(report, n_bins, ties))
+    if with_interval:
+        notes += _notes_on_interval(report, confidence_level)
+    notes = "\n".join(
         textwrap.fill(note, _WIDTH, initial_indent="- ", subsequent_indent="  ")
-        for note in _notes(report, n_bins, ties)
-    ]
-    if notes:
-        lines += ["", "Read with care:", *notes]
-    return "\n".join(lines)
+        for note in notes
+    )
+    notes = ["", "Read with care:", *notes.splitlines()] if notes else []
+    if np.isfinite(report.class_tace_).any():
+        n_worst = max(1, min(_N_WORST, _HEIGHT - len(lines) - len(notes) - 2))
+        lines += ["", *_worst_classes(report, n_worst, with_chance)]
+    return "\n".join(lines + notes)
+
+
+def _value(report, threshold, level, with_chance, with_interval):
+    name = "ACE" if threshold is None else "TACE"
+    if np.isnan(report.tace_):
+        yield f"{name} undefined"
+        return
+    value = f"{name} {report.tace_:.4f}"
+    if not with_chance:
+        yield value
+        return
+    p = _p_value(report, with_interval)
+    verdict = "not chance alone" if p <= 1 - level else "may be chance alone"
+    yield f"{value}: {verdict} (p {f'= {p:.3f}' if p >= 0.0005 else '< 0.001'})"
+    yield (
+        f"a calibrated model would have about {report.expected_tace_:.4f} by chance, "
+        f"{_level(level)} below {report.expected_tace_quantile_:.4f}"
+    )
+    if with_interval:
+        low, high = report.interval_
+        yield (
+            f"debiased {report.debiased_tace_:.4f}, {_level(level)} interval "
+            f"{low:.4f} to {high:.4f} (for new rows)"
+        )
+
+
+def _p_value(report, with_interval):
+    """Of both tests at once where there are two."""
+    if not with_interval:
+        return report.p_value_
+    return min(1, 2 * min(report.p_value_, report.direction_p_value_))
+
+
+def _notes_on_interval(report, level):
+    low, high = report.interval_
+    if report.tace_ > high:
+        yield "The value is above the interval, for noise adds to it: state both."
+    if not low and _p_value(report, with_interval=True) <= 1 - level:
+        yield "There is an error, but its size may be near 0."
 
 
 def _account(report):
@@ -55,15 +105,18 @@ def _account(report):
     yield f"among them {_part(positives - lost, positives)} of a true class"
 
 
-def _worst_classes(report):
+def _worst_classes(report, n_worst, with_chance):
     error = report.class_tace_
     measured = np.flatnonzero(np.isfinite(error))
-    worst = measured[np.argsort(-error[measured], kind="stable")][:_N_WORST]
+    worst = measured[np.argsort(-error[measured], kind="stable")][:n_worst]
     head = f"Worst {len(worst)} of {len(measured):,}"
-    yield f"{head:<{_LABEL_WIDTH}}   error      kept  true rows  true lost"
+    chance = "  by chance" if with_chance else ""
+    yield f"{head:<{_LABEL_WIDTH}}   error{chance}      kept  true rows  true lost"
     for k in worst:
+        if with_chance:
+            chance = f"    <{report.expected_class_tace_quantile_[k]:.4f}"
         yield (
-            f"  {_cell(report.classes_[k], _LABEL_WIDTH - 2)}  {error[k]:.4f} "
+            f"  {_cell(report.classes_[k], _LABEL_WIDTH - 2)}  {error[k]:.4f}{chance} "
             f"{report.n_kept_[k]:>9,} {report.support_[k]:>10,} "
             f"{report.dropped_positives_[k]:>10,}"
         )
@@ -93,9 +146,13 @@ def _notes(report, n_bins, ties):
     if len(kept):
         rows_a_bin = np.median(kept / np.minimum(kept, bins_asked(kept, n_bins)))
         if rows_a_bin < _FEW_ROWS_A_BIN:
+            speaks = (
+                "too few to conclude" if rows_a_bin < _TOO_FEW else "chance adds a lot"
+            )
+            advice = "Take fewer bins." if n_bins != "auto" else "More rows are needed."
             yield (
-                f"{rows_a_bin:.1f} probabilities a bin in the median class: take "
-                "fewer bins."
+                f"{rows_a_bin:.1f} probabilities a bin in the median class: {speaks}. "
+                f"{advice}"
             )
     if len(report.tied_classes_) and ties == "ordinal":
         yield (
@@ -128,6 +185,10 @@ def _percent(share):
     if 0 < share < 0.0005:
         return "<0.1%"
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+
+
+def _level(level):
+    return f"{100 * level:.4g}%"
 
 
 def _names(labels):

@@ -7,10 +7,11 @@ import warnings
 def warn(message, category=UserWarning):
     """Warn the first caller outside of this package."""
     frame, level = inspect.currentframe(), 1
-    while frame is not None and _package(frame) == __package__:
+    while frame is not None and package_of(frame) == __package__:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
-def _package(frame):
+def package_of(frame):
+    """Name of the package whose code runs in a frame."""
     return str(frame.f_globals.get("__name__")).partition(".")[0]

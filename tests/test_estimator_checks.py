@@ -180,6 +180,9 @@ def test_clone_keeps_the_parameters_and_drops_the_fit():
         "ties": "ordinal",
         "norm": "l2",
         "average": "weighted",
+        "confidence_level": 0.9,
+        "n_draws": 100,
+        "random_state": None,
     }
     report = fitted_report(**params)
     copied = clone(report)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from paths import assert_same_report
+from scipy.special import softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -30,6 +31,11 @@ PROBA = np.array([
     [0.30, 0.70, 0.00, 0.00],
 ])
 Y = ["a", "b", "a", "a", "d"]
+
+
+def drawn(proba, rng):
+    """One label a row, drawn from its probabilities."""
+    return (rng.random((len(proba), 1)) > proba.cumsum(axis=1)[:, :-1]).sum(axis=1)
 
 
 def fit(**settings):
@@ -295,27 +301,93 @@ def test_printed_report_tells_what_chance_alone_gives(n, n_classes, n_bins):
         report = CalibrationReport(n_bins=n_bins).fit(y, proba, labels=range(n_classes))
         values.append(report.tace_)
     told = re.search(r"calibrated model would have about (0\.\d+)", str(report))
-    # A bin is taken as if all its probabilities were its mean.
-    assert_allclose(float(told[1]), np.mean(values), rtol=0.15)
+    assert_allclose(float(told[1]), np.mean(values), rtol=0.05)
 
 
-@pytest.mark.parametrize(
-    ("settings", "weights"),
-    [({"norm": "l2"}, None), ({"average": "weighted"}, None), ({}, [1, 2, 3, 4, 5])],
-)
-def test_printed_report_is_silent_on_chance_where_it_does_not_know(settings, weights):
-    report = CalibrationReport(**settings)
-    report.fit(Y, PROBA, labels=list("abcd"), sample_weight=weights)
-    assert "by chance alone" not in str(report)
+def test_printed_report_tells_chance_from_error_in_words():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 1000)
+    y = rng.random(1000) < p
+    first, second, third, *_ = str(CalibrationReport().fit(y, p)).splitlines()
+    assert re.fullmatch(r"TACE 0\.0\d+: may be chance alone \(p = [01]\.\d+\)", first)
+    assert re.fullmatch(r"a calibrated model .* by chance, 95% below 0\.0\d+", second)
+    assert re.fullmatch(
+        r"debiased 0\.0\d+, 95% interval 0\.0000 to .* \(for new rows\)", third
+    )
+    report = CalibrationReport(confidence_level=0.9).fit(y, p**2)
+    first, second, third, *_ = str(report).splitlines()
+    assert first.endswith(": not chance alone (p < 0.001)")
+    assert "90% below" in second
+    low, high = report.interval_
+    assert f"90% interval {low:.4f} to {high:.4f} (" in third
+    # So many classes that none is seen to be wrong, but all err in the same way.
+    rng = np.random.default_rng(2)
+    proba = softmax(2.5 * rng.standard_normal((1000, 100)), axis=1)
+    y = drawn(softmax(np.log(proba) / 1.15, axis=1), rng)
+    report = CalibrationReport().fit(y, proba, labels=range(100))
+    assert report.p_value_ > 0.05
+    assert ": not chance alone (p " in str(report)
+
+
+def test_printed_report_says_where_the_value_lies_above_its_interval():
+    rng = np.random.default_rng(0)
+    proba = softmax(2 * rng.standard_normal((2000, 50)), axis=1)
+    report = CalibrationReport().fit(drawn(proba, rng), proba, labels=range(50))
+    assert report.tace_ > report.interval_[1]
+    assert "The value is above the interval" in str(report)
+    assert "above the interval" not in str(fit())
+
+
+def test_printed_report_weighs_two_tests_as_one():
+    rng = np.random.default_rng(0)
+    n_rejected = 0
+    for _ in range(100):
+        p = rng.uniform(0.1, 0.9, 200)
+        report = CalibrationReport(n_draws=199).fit(rng.random(200) < p, p)
+        both = min(1, 2 * min(report.p_value_, report.direction_p_value_))
+        assert f"chance alone (p = {both:.3f})" in str(report) or both < 0.0005
+        n_rejected += "not chance alone" in str(report)
+    assert n_rejected <= 12
+
+
+def test_printed_report_says_where_an_error_may_be_small():
+    # The error changes its sign from bin to bin: too large for chance, and yet the
+    # halves do not agree on the signs.
+    p = np.linspace(0.2, 0.8, 3000)
+    error = np.where(np.arange(3000) // 20 % 2, 0.06, -0.06)
+    y = np.random.default_rng(2).random(3000) < p + error
+    report = CalibrationReport(n_bins=150).fit(y, p)
+    assert report.p_value_ < 0.02
+    assert report.interval_[0] == 0
+    assert "There is an error, but its size may be near 0." in str(report)
+
+
+def test_printed_report_advises_more_rows_where_bins_are_automatic():
+    p = np.linspace(0.1, 0.9, 50)
+    report = CalibrationReport(n_bins="auto").fit([0, 1] * 25, p)
+    assert "chance adds a lot. More rows are needed." in " ".join(str(report).split())
+
+
+def test_printed_report_of_other_norms_has_no_interval():
+    report = fit(norm="l2")
+    lines = str(report).splitlines()
+    assert lines[0].endswith(f" chance alone (p = {report.p_value_:.3f})")
+    assert "interval" not in "".join(lines)
+
+
+def test_printed_report_is_silent_on_chance_where_it_does_not_know():
+    text = str(fit(average="weighted"))
+    assert text.splitlines()[0] == f"TACE {fit(average='weighted').tace_:.4f}"
+    assert "chance" not in text
 
 
 def test_printed_report_lists_the_worst_classes_first():
     report = large_report()
     lines = str(report).splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("Worst 5 of 900"))
-    shown = [float(line.split()[-4]) for line in lines[head + 1 : head + 6]]
+    head = next(i for i, line in enumerate(lines) if line.startswith("Worst 4 of 900"))
+    shown = [float(line.split()[-5]) for line in lines[head + 1 : head + 5]]
     order = np.sort(report.class_tace_[~np.isnan(report.class_tace_)])[::-1]
-    assert_allclose(shown, order[:5], atol=5e-5)
+    assert_allclose(shown, order[:4], atol=5e-5)
 
 
 def test_printed_report_of_plenty_of_evidence_has_nothing_to_warn_of():
@@ -368,7 +440,7 @@ def test_printed_labels_are_data():
     assert "\\u202e" in text
     assert "\x1b" not in text
     assert max(map(columns, text.splitlines())) <= 72
-    table = [line for line in text.splitlines() if re.search(r" 0\.\d{4} ", line)]
+    table = [line for line in text.splitlines() if re.search(r" 0\.\d{4}  ", line)]
     assert len(table) == 3
     assert len({columns(line) for line in table}) == 1
 

@@ -1,0 +1,85 @@
+"""What noise does to the value: the attributes of a report that say it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sklearn_tace._binning import bin_survivors
+from sklearn_tace._calibration import as_table
+from sklearn_tace._debias import Debiased, debias
+from sklearn_tace._reference import UNDEFINED, draw_reference
+from sklearn_tace._shares import share_out
+
+# Attributes of a report by what they come from.
+_OF_REFERENCE = (
+    "expected_tace_",
+    "expected_tace_quantile_",
+    "p_value_",
+    "expected_class_tace_",
+    "expected_class_tace_quantile_",
+    "expected_bins_",
+)
+_OF_DEBIASED = ("debiased_tace_", "interval_", "direction_p_value_")
+INFERRED = _OF_REFERENCE + _OF_DEBIASED
+
+
+def infer(held, tace, name):
+    """Attributes by name: the one that is asked for, and those that come with it."""
+    settings = held.settings
+    average, norm, level = map(settings.get, ("average", "norm", "confidence_level"))
+    if average != "macro":
+        raise AttributeError(f"{name} is for average='macro', not {average!r}.")
+    if name in _OF_DEBIASED and norm != "l1":
+        raise AttributeError(f"{name} is for norm='l1', not {norm!r}.")
+    shares = shares_of(held.sorted_rows(), settings)
+    rng = as_generator(settings["random_state"])
+    reference, debiased = UNDEFINED, Debiased(*[np.nan] * 4)
+    if shares.n_rows:
+        reference = draw_reference(shares, norm, settings["n_draws"], level, rng)
+        if norm == "l1":
+            debiased = debias(shares, level, tace, rng)
+    attributes = _reference_attributes(reference, shares, held.classes)
+    if norm == "l1":
+        attributes |= {
+            "debiased_tace_": debiased.tace,
+            "interval_": np.array([debiased.lower, debiased.upper]),
+            "direction_p_value_": debiased.direction_p_value,
+        }
+    return attributes
+
+
+def _reference_attributes(reference, shares, classes):
+    def of_classes(values):
+        spread = np.full(len(classes), np.nan)
+        spread[shares.class_index[shares.head]] = values
+        return spread
+
+    return {
+        "expected_tace_": reference.mean,
+        "expected_tace_quantile_": reference.quantile,
+        "p_value_": reference.p_value,
+        "expected_class_tace_": of_classes(reference.class_mean),
+        "expected_class_tace_quantile_": of_classes(reference.class_quantile),
+        "expected_bins_": as_table({
+            "class": classes[shares.class_index],
+            "bin": shares.index,
+            "gap": reference.gap,
+            "lower": reference.lower,
+            "upper": reference.upper,
+        }),
+    }
+
+
+def shares_of(survivors, settings):
+    """What each bin holds of the survivors."""
+    bins = bin_survivors(survivors, settings["n_bins"], settings["ties"])
+    return share_out(survivors, bins)
+
+
+def as_generator(random_state):
+    """A numpy generator from what scikit-learn takes for a random state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    seeds = check_random_state(random_state).randint(2**31, size=8)
+    return np.random.default_rng(seeds)
