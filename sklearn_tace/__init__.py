@@ -5,8 +5,10 @@
 - ``CalibrationScorer(...)``: TACE, ACE and log-loss from one ``predict_proba``.
 - ``CalibrationReport(...).fit(y, proba)``: the value with its bins, its classes and
   what the threshold discarded; ``print`` it.
+- ``compare(first, second)``: two reports on the same rows.
 """
 
+from sklearn_tace._compare import Comparison, compare
 from sklearn_tace._metric import tace_error
 from sklearn_tace._report import CalibrationReport
 from sklearn_tace._scorer import CalibrationScorer, TACEScorer, neg_tace_scorer
@@ -15,7 +17,9 @@ from sklearn_tace._version import __version__ as __version__
 __all__ = [
     "CalibrationReport",
     "CalibrationScorer",
+    "Comparison",
     "TACEScorer",
+    "compare",
     "neg_tace_scorer",
     "tace_error",
 ]

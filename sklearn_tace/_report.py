@@ -161,6 +161,7 @@ class CalibrationReport(BaseEstimator):
     --------
     tace_error : The value alone, with the meaning of the parameters.
     neg_tace_scorer : The value for ``scoring=``.
+    compare : Two reports on the same rows.
 
     References
     ----------

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from test_definition import indicator_problems, problem_settings
 
-from sklearn_tace import CalibrationReport
+from sklearn_tace import CalibrationReport, compare
 
 N_DRAWS = 4000
 
@@ -417,6 +418,148 @@ def test_memory_with_one_score_in_all_bins():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
+
+
+# --- two reports ----------------------------------------------------------------------
+
+
+def two_models(n=2000, n_classes=4, power=2, **settings):
+    y, proba = calibrated(n, n_classes)
+    worse = proba**power
+    worse /= worse.sum(axis=1, keepdims=True)
+    return [
+        CalibrationReport(**settings).fit(y, p, labels=range(n_classes))
+        for p in (proba, worse)
+    ]
+
+
+def test_comparison():
+    good, bad = two_models()
+    comparison = compare(good, bad)
+    assert comparison.debiased_tace == (good.debiased_tace_, bad.debiased_tace_)
+    assert comparison.difference == good.debiased_tace_ - bad.debiased_tace_
+    low, high = comparison.interval
+    assert low <= comparison.difference <= high < 0
+    assert comparison.confidence_level == 0.95
+    text = str(comparison)
+    assert f"{comparison.difference:.4f}, 95% interval {low:.4f} to {high:.4f}" in text
+    assert text.endswith("the first is better calibrated")
+    swapped = compare(bad, good)
+    assert_allclose(swapped.interval, [-high, -low])
+    assert str(swapped).endswith("the second is better calibrated")
+    # Never wider than what the intervals of the two leave open.
+    limits = np.subtract(good.interval_, bad.interval_[::-1])
+    assert limits[0] <= low
+    assert high <= limits[1]
+
+
+def test_comparison_of_a_model_with_itself():
+    good, _ = two_models()
+    comparison = compare(good, good)
+    assert comparison.difference == 0
+    low, high = comparison.interval
+    assert low == -high < 0
+    assert str(comparison).endswith("do not tell which is better calibrated")
+
+
+def test_comparison_covers_the_difference():
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(40):
+        p = rng.uniform(0.1, 0.9, 400)
+        y = rng.random(400) < p
+        first, second = (CalibrationReport(n_draws=1).fit(y, q) for q in (p, 0.8 * p))
+        low, high = compare(first, second).interval
+        # The gap of 0.8 p is 0.2 p, 0.1 on average, in both classes.
+        covered.append(low <= 0 - 0.1 <= high)
+    assert stats.binom.cdf(np.sum(covered), 40, 0.95) > 1e-4
+
+
+def test_comparison_of_reports_made_in_batches_and_with_weights():
+    y, proba = calibrated(600, 3)
+    weights = np.arange(600) % 4 * 1.0
+    reports, streamed = [], []
+    for p in (proba, proba[:, ::-1]):
+        data = {"labels": range(3), "sample_weight": weights}
+        reports.append(CalibrationReport().fit(y, p, **data))
+        streamed.append(paths.fit("batches", CalibrationReport(), y, p, **data))
+    expected = compare(*reports)
+    for pair in (streamed, (reports[0], streamed[1])):
+        assert_array_equal(compare(*pair).interval, expected.interval)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (lambda y, p: CalibrationReport().fit(y[::-1], p[::-1]), "different rows, or"),
+        (lambda y, p: CalibrationReport().fit(y[:-1], p[:-1]), "different rows, or on"),
+        (
+            lambda y, p: CalibrationReport().fit(y, p, sample_weight=np.arange(1, 201)),
+            "different rows.* labels or weights differ",
+        ),
+        (
+            lambda y, p: CalibrationReport(n_bins=10).fit(y, p),
+            "differ in n_bins: 15 and 10",
+        ),
+        (
+            lambda y, p: CalibrationReport(threshold=None).fit(y, p),
+            "differ in threshold: 0.01 and None",
+        ),
+        (
+            lambda y, p: CalibrationReport(confidence_level=0.9).fit(y, p),
+            "differ in confidence_level",
+        ),
+        (
+            lambda y, p: CalibrationReport().fit(np.array(list("abc"))[y], p),
+            "differ in their classes",
+        ),
+        (
+            lambda y, p: CalibrationReport(norm="l2").fit(y, p),
+            "compare needs debiased values, but .* for norm='l1', not 'l2'",
+        ),
+        (
+            lambda y, p: CalibrationReport(average="weighted").fit(y, p),
+            "compare needs debiased values, but .* for average='macro'",
+        ),
+    ],
+)
+def test_comparison_of_what_does_not_compare(other, message):
+    y, proba = calibrated(200, 3)
+    with pytest.raises(ValueError, match=message):
+        compare(CalibrationReport().fit(y, proba), other(y, proba))
+
+
+def test_comparison_with_several_labels_a_row():
+    rng = np.random.default_rng(0)
+    proba = rng.random((400, 3))
+    y = (rng.random((400, 3)) < proba).astype(int)
+    # Each keeps other probabilities of the same rows.
+    first, second = (
+        CalibrationReport(threshold=0.3).fit(y, p) for p in (proba, 1 - proba)
+    )
+    comparison = compare(first, second)
+    assert comparison.interval[1] < 0
+    y[7] = 1 - y[7]
+    with pytest.raises(ValueError, match="different rows"):
+        compare(first, CalibrationReport(threshold=0.3).fit(y, proba))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_comparison_with_a_report_without_value():
+    data = {"y": [0, 1, 2], "labels": range(3)}
+    first = CalibrationReport(threshold=0.4).fit(proba=np.eye(3), **data)
+    second = CalibrationReport(threshold=0.4).fit(proba=np.full((3, 3), 1 / 3), **data)
+    with pytest.raises(ValueError, match="TACE of the second report is undefined"):
+        compare(first, second)
+
+
+def test_comparison_takes_fitted_reports():
+    y, proba = calibrated(200, 3)
+    report = CalibrationReport().fit(y, proba)
+    with pytest.raises(TypeError, match="takes two CalibrationReports, got ndarray"):
+        compare(report, proba)
+    with pytest.raises(NotFittedError):
+        compare(report, CalibrationReport())
 
 
 # --- when it is computed, and from what ----------------------------------------------
