@@ -1,13 +1,15 @@
 """Time and memory of the metric: beside the floor, log-loss, and other packages.
 
 Run it with ``python benchmarks/bench_metric.py``, which takes some minutes and prints
-the tables of ``docs/benchmarks.md``. Packages that are not installed are left out
-(``pip install uncertainty-metrics`` gives the fastest). Compare ratios, not times: the
-functions of a table take turns in one process and one thread, and the best of several
-turns counts.
+the tables of ``docs/benchmarks.md``; followed by a word, those with it in their title.
+Packages that are not installed are left out (``pip install uncertainty-metrics`` gives
+the fastest). Compare ratios, not times: the functions of a table take turns in one
+process and one thread, and the best of several turns counts.
 """
 
+import copy
 import platform
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -236,6 +238,34 @@ def report_and_stream():
     table(["n x K", "value, ms", *best], rows)
 
 
+def inference():
+    """What the reference, the debiased value and the interval cost together."""
+    rows = []
+    for n, n_classes in [(1000, 2), (1000, 10), (10_000, 100), *SHAPES[2:]]:
+        y, proba = softmax_problem(n, n_classes)
+        labels = np.arange(n_classes)
+        report = CalibrationReport().fit(y, proba, labels=labels)
+
+        def infer(report=report):
+            """Reading an attribute computes all; a copy has computed none."""
+            return copy.copy(report).interval_
+
+        best = best_times({
+            "value": timed(tace_error, y, proba, labels=labels),
+            "inference": timed(infer),
+        })
+        rows.append([
+            f"{n:,} x {n_classes:,}",
+            f"{report.n_kept_.sum():,}",
+            milliseconds(best["value"]),
+            milliseconds(best["inference"]),
+            f"{best['inference'] / best['value']:.0f}",
+            f"{peak_memory(infer) / 1e6:.3g}",
+        ])
+    head = ["n x K", "survivors", "value, ms", "inference, ms", "/ value", "peak MB"]
+    table(head, rows)
+
+
 def stream(parts, classes):
     report = CalibrationReport()
     for y, proba in parts:
@@ -262,9 +292,11 @@ def main():
         "Other paths, as multiples of the plain one": other_paths,
         "Growth": growth,
         "Report, batches and sensitivity, as multiples of one value": report_and_stream,
+        "Inference, 1000 draws": inference,
     }.items():
-        print(f"## {title}\n")
-        part()
+        if all(word in title.lower() for word in sys.argv[1:]):
+            print(f"## {title}\n")
+            part()
 
 
 if __name__ == "__main__":
