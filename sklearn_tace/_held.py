@@ -27,11 +27,12 @@ class Held:
             return self
         # Sorting is faster without the numbers of the rows.
         batches = [replace(batch, row=None) for batch in self.batches]
-        return replace(self, survivors=sort(join(batches), self.settings["ties"]))
+        survivors = sort(join(batches), self.settings["ties"], keep=True)
+        return replace(self, survivors=survivors)
 
     def sorted_rows(self) -> Survivors:
         """Survivors with the numbers of their rows."""
-        return sort(join(self.batches), self.settings["ties"])
+        return sort(join(self.batches), self.settings["ties"], keep=True)
 
     def under(self, settings) -> Held:
         """The same rows for other settings, which keep the same scores."""

@@ -86,8 +86,11 @@ class Survivors:
 
     @property
     def kept_positives(self) -> NDArray[np.intp]:
-        cumulative = np.concatenate([[0], np.cumsum(self.outcome)])
-        return np.diff(cumulative[self.indptr])
+        positives = np.zeros(len(self.n_kept), dtype=np.intp)
+        filled = np.flatnonzero(self.n_kept)
+        start = self.indptr[filled]
+        positives[filled] = np.add.reduceat(self.outcome, start, dtype=np.intp)
+        return positives
 
     @property
     def kept_mass(self) -> float:
@@ -182,7 +185,9 @@ def add_batch(batches: list[Batch], batch: Batch) -> list[Batch]:
 
 
 def join(batches: list[Batch]) -> Batch:
-    """One batch of several, in their order; its memory is its own."""
+    """One batch of several, in their order."""
+    if len(batches) == 1:
+        return batches[0]
     words = [batch.word for batch in batches]
     if len({word.dtype for word in words}) > 1:
         words = [_widen(word) for word in words]
@@ -216,13 +221,15 @@ def _widen(word):
     return pack(score.astype(np.float64), outcome)
 
 
-def sort(batch: Batch, ties: str) -> Survivors:
+def sort(batch: Batch, ties: str, *, keep=False) -> Survivors:
     """Survivors by class and score; with ``ties="ordinal"`` equal scores keep order.
 
-    The batch may lose its memory to them.
+    The batch may lose its memory to them, unless it is to be kept.
     """
     code, n_classes = batch.code, len(batch.account.support)
     word, indptr = _group(batch.word, code, n_classes)
+    if keep and word is batch.word:
+        word = word.copy()
     if batch.weight is None and batch.row is None and ties == "average":
         for part in _slices(word, indptr):
             part.sort()
