@@ -26,7 +26,6 @@ class Calibration:
 
 
 SETTINGS = ("threshold", "n_bins", "ties", "norm", "average")
-INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
 
 
 def settings_of(door, names=SETTINGS):

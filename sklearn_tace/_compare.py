@@ -149,9 +149,12 @@ def compare(first: CalibrationReport, second: CalibrationReport) -> Comparison:
     halves = draw_halves(
         first.n_samples_, as_generator(held[0].settings["random_state"])
     )
-    bounds = []
-    for one, other in (shares, shares[::-1]):
-        bounds.append(_least_difference(one, other, halves, -ndtri((1 - level) / 2)))
+    z = -ndtri((1 - level) / 2)
+    swing = max(swing_of_rare(one, z) for one in shares)
+    bounds = [
+        _least_difference(one, other, halves, swing, z)
+        for one, other in (shares, shares[::-1])
+    ]
     (low, high), (other_low, other_high) = first.interval_, second.interval_
     difference = debiased[0] - debiased[1]
     lower = max(bounds[0], low - other_high)
@@ -160,7 +163,7 @@ def compare(first: CalibrationReport, second: CalibrationReport) -> Comparison:
     return Comparison(debiased, difference, interval, level)
 
 
-def _least_difference(one, other, halves, z):
+def _least_difference(one, other, halves, swing, z):
     """Lower bound for the value of one less that of the other, row by row.
 
     Signed gaps do not overstate the one, and the plug-in value does not understate the
@@ -175,7 +178,6 @@ def _least_difference(one, other, halves, z):
         terms = _spread(terms, one.row_number, n_rows)
         means.append(mean)
         spreads.append(np.sum((terms - other_terms) ** 2))
-    swing = max(swing_of_rare(one, z), swing_of_rare(other, z))
     return np.mean(means) - value - margin(np.mean(spreads), swing, z)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 from sklearn_tace._reference import draw_labels
-from sklearn_tace._signs import Curve, learn_signs, model_gaps
+from sklearn_tace._shares import LEAST
+from sklearn_tace._signs import learn_signs, model_gaps
 
 # Folds and repetitions. With more folds, signs are learnt from more rows. With halves,
 # the error of the mean over repetitions is not above that of one: signs of one half and
@@ -22,7 +23,6 @@ _BLUR = 2.0
 _N_DRAWS = 250  # to tell dependence
 _FEW = 2.5  # unlikely outcomes, times the square of the normal quantile
 _TINY = 1e-9
-_LEAST = 1e-6  # probability of a curve
 # Cutting off at 0 leaves a calibrated model so many standard errors on average, as was
 # measured with few gaps; and so much, as a share of the bias of the observed value, is
 # left as it is.
@@ -109,18 +109,9 @@ def _shrink(value, error, bias):
     return value * -np.expm1(-left / (1 - left) * (value / error) ** 2 / 2)
 
 
-def _curve(shares):
-    score = shares.score.clip(_LEAST, 1 - _LEAST)
-    return Curve(
-        mean_proba=shares.mean(score),
-        variance=shares.mean(score * (1 - score)),
-        head=shares.head,
-    )
-
-
 def draw_folds(n_rows, n_folds, n_repetitions, rng):
     """The fold of each row, in every repetition."""
-    fold = (np.arange(n_rows) * n_folds // max(n_rows, 1)).astype(np.int8)
+    fold = (np.arange(n_rows) * n_folds // n_rows).astype(np.int8)
     return rng.permuted(np.tile(fold, (n_repetitions, 1)), axis=1)
 
 
@@ -134,7 +125,6 @@ def cross_fit(shares, folds):
     Yields for every repetition what each survivor counts in the mean of signed gaps.
     """
     n_parts, n_folds = shares.share.shape[1], int(folds.max()) + 1
-    curve = _curve(shares)
     at_once = _BLOCK // (len(shares.index) * n_folds)
     at_once = max(1, min(at_once, _FOLD_BLOCK // len(shares.part)))
     for first in range(0, len(folds), at_once):
@@ -145,7 +135,7 @@ def cross_fit(shares, folds):
         learnt_from = zip(
             *(shares.without_folds(slot, n_folds) for slot in slots), strict=True
         )
-        signs = learn_signs(curve, *map(np.concatenate, learnt_from))
+        signs = learn_signs(shares.curve, *map(np.concatenate, learnt_from))
         signs = _blur(shares, signs).reshape(len(slots), n_folds, -1)
         for slot, of_folds in zip(slots, signs, strict=True):
             yield shares.factor(of_folds).reshape(-1)[slot]
@@ -213,7 +203,7 @@ def _blur(shares, signs):
 def _model(shares):
     """Gaps of the bins by the model of all rows, and the variance of noise in them."""
     n_eff = shares.n_eff
-    modelled, variance = model_gaps(_curve(shares), n_eff[None], shares.gap[None])
+    modelled, variance = model_gaps(shares.curve, n_eff[None], shares.gap[None])
     noise = shares.mean_square(shares.score * (1 - shares.score))
     return modelled[0], np.maximum(noise, variance[0] / n_eff)
 
@@ -235,8 +225,8 @@ def _bound_from_squares(shares, modelled, noise, swing, z, rng):
     square = np.where(is_one, shares.gap**2, square)
     a, q = weight @ size, max(0.0, weight @ (square / size))
     if shares.one_label:
-        p = _curve(shares).mean_proba
-        shift = logit((p - modelled).clip(_LEAST, 1 - _LEAST)) - logit(p)
+        p = shares.curve.mean_proba
+        shift = logit((p - modelled).clip(LEAST, 1 - LEAST)) - logit(p)
         excess = _excess_of_labels(shares, shift, weight / size, rng)
     else:
         excess = _excess_of_outcomes(shares, weight / size, rng)
@@ -254,7 +244,7 @@ def _excess_of_labels(shares, shift, weight, rng):
     Labels of a row exclude each other, and tied rows are in several bins. Labels drawn
     from modelled probabilities tell: those of each bin are shifted, on the logit scale.
     """
-    score = shares.score.clip(_LEAST, 1 - _LEAST)
+    score = shares.score.clip(LEAST, 1 - LEAST)
     proba = expit(logit(score) + (shares.share.T @ shift)[shares.part])
     total = np.bincount(shares.row, proba)
     proba /= np.maximum(total, 1)[shares.row]

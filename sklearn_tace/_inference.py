@@ -11,6 +11,8 @@ from sklearn_tace._debias import Debiased, debias
 from sklearn_tace._reference import UNDEFINED, draw_reference
 from sklearn_tace._shares import share_out
 
+INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
+
 # Attributes of a report by what they come from.
 _OF_REFERENCE = (
     "expected_tace_",

@@ -49,7 +49,7 @@ def draw_reference(shares, norm, n_draws, level, rng):
         return gap, pool_gaps(np.abs(gap), shares.index, norm)
 
     observed = errors(shares.mean(shares.outcome)[:, None])[1].mean()
-    n_classes = np.count_nonzero(shares.index == 0)
+    n_classes = len(shares.n_bins)
     class_error = np.empty((n_draws, n_classes), dtype=np.float32)
     tace = np.empty(n_draws)
     gap_sum, error_sum = np.zeros(len(shares.index)), np.zeros(n_classes)

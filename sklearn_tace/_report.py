@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import (
-    INFERENCE_SETTINGS,
     SETTINGS,
     as_table,
     check_and_filter,
@@ -22,7 +21,7 @@ from sklearn_tace._calibration import (
     settings_of,
     warn_if_undefined,
 )
-from sklearn_tace._inference import INFERRED, infer
+from sklearn_tace._inference import INFERENCE_SETTINGS, INFERRED, infer
 from sklearn_tace._response import predicted_proba
 from sklearn_tace._summary import summarize
 from sklearn_tace._validation import check_parameters

@@ -10,7 +10,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from sklearn_tace._binning import Bins
+from sklearn_tace._signs import Curve
 from sklearn_tace._survivors import Survivors
+
+LEAST = 1e-6  # probability of a curve
 
 # Of sums that are differences of others.
 _ROUND_OFF = 1e-14
@@ -70,6 +73,16 @@ class Shares:
     def n_eff(self):
         """Rows without weights that would tell as much of the gap."""
         return 1 / self.mean_square(1.0)
+
+    @cached_property
+    def curve(self):
+        """The bins as points of calibration curves."""
+        score = self.score.clip(LEAST, 1 - LEAST)
+        return Curve(
+            mean_proba=self.mean(score),
+            variance=self.mean(score * (1 - score)),
+            head=self.head,
+        )
 
     @cached_property
     def head(self):
