@@ -66,6 +66,16 @@ class Bootstrap(NamedTuple):
         return f"{self.setting}: bootstrap"
 
 
+class Single(NamedTuple):
+    """What the report says of one class."""
+
+    setting: Setting
+    k: int
+
+    def __str__(self):
+        return f"{self.setting}: class {self.k}"
+
+
 class Pair(NamedTuple):
     """Two models of one truth, on the same rows; see `pair_rows`."""
 
@@ -181,6 +191,26 @@ PAIRS = [
     for n in (300, 2000)
 ]
 
+SINGLES = [
+    Single(setting, k)
+    for setting, classes in [
+        *((Setting(2, "temp", amount, 300), [1]) for amount in (0, 0.25, 0.5)),
+        (Setting(2, "rare", 1, 300, sd=0.7), [0, 1]),
+        (Setting(2, "constant", 0.1, 200), [1]),
+        (Setting(10, "votes", 1, 300), [0]),
+        (Setting(10, "oneclass", 0.4, 2000), [0, 9]),
+        *((Setting(10, "imbalanced", amount, 600), [0, 9]) for amount in (0, 0.3)),
+        *(
+            (Setting(10, kind, amount, n), [0])
+            for kind, amount in [("temp", 0), ("temp", 0.25), ("bias", 1)]
+            for n in (1000, 5000)
+        ),
+        *((Setting(100, "temp", amount, 5000), [0]) for amount in (0, 0.25, 0.5)),
+        (Setting(50, "imbalanced", 0.2, 3000), [0, 49]),
+    ]
+    for k in classes
+]
+
 BOOTSTRAPS = [
     Bootstrap(Setting(K, "temp", amount, 1000))
     for K, amount in [*product([2, 10, 100], [0, 0.25]), (2, 0.5), (2, -0.3), (10, 0.5)]
@@ -238,6 +268,13 @@ def population(setting, size):
     return tidy(binned_error(*rows, **how(setting), part=setting.n / n))
 
 
+def population_of_single(single, size):
+    setting, k = single
+    rng = generator(single._replace(setting=setting._replace(n=0)), POPULATION)
+    proba, truth, _ = draw_rows(setting, size // max(setting.K, 10), rng)
+    return tidy(binned_error(proba[:, [k]], truth[:, [k]], **how(setting)))
+
+
 def population_of_pair(pair, size):
     rng = generator(pair._replace(n=0), POPULATION)
     _, *models = pair_rows(pair, size // max(pair.K, 10), rng)
@@ -284,6 +321,23 @@ def run_bootstrap(bootstrap, repetition):
         [measure(y[rows], proba[rows]) for rows in resamples], [0.025, 0.975]
     )
     return {"tace": measure(y, proba), "lower": lower, "upper": upper}
+
+
+def run_single(single, repetition):
+    setting, k = single
+    rng = generator(single, repetition)
+    proba, truth, _ = draw_rows(setting, setting.n, rng)
+    y = draw_labels(truth, "one", rng)
+    report = CalibrationReport(**how(setting), random_state=repetition)
+    report.fit(y, proba, labels=np.arange(setting.K))
+    (estimate,) = report.class_intervals([k])
+    return {
+        "at_rows": binned_error(proba[:, [k]], truth[:, [k]], **how(setting)),
+        "tace": report.class_tace_[k],
+        "debiased": estimate["debiased_tace"],
+        "lower": estimate["lower"],
+        "upper": estimate["upper"],
+    }
 
 
 def run_pair(pair, repetition):
@@ -382,6 +436,16 @@ def figures_of_setting(setting, repetitions, jobs, size):
     }
 
 
+def figures_of_single(single, repetitions, jobs, size):
+    tau = population_of_single(single, size)
+    runs = simulate(run_single, single, repetitions, jobs)
+    return {
+        "repetitions": repetitions,
+        "population": tau,
+        **errors_and_interval(runs["tace"], runs["debiased"], tau, runs),
+    }
+
+
 def figures_of_pair(pair, repetitions, jobs, size):
     taus = population_of_pair(pair, size)
     target = taus[0] - taus[1]
@@ -414,6 +478,7 @@ def figures_of_bootstrap(bootstrap, repetitions, jobs, size):
 
 FIGURES = {
     Setting: figures_of_setting,
+    Single: figures_of_single,
     Pair: figures_of_pair,
     Bootstrap: figures_of_bootstrap,
 }
@@ -430,6 +495,8 @@ def default_repetitions(cell):
     """More where they are cheap; most where the size of a test is at stake."""
     if isinstance(cell, Bootstrap):
         return 50
+    if isinstance(cell, Single):
+        return 200
     size = cell.K * cell.n
     if cell in SETTINGS["Calibrated models"]:
         return 1000 if size <= 10_000 else 300 if size <= 50_000 else 100
@@ -439,7 +506,7 @@ def default_repetitions(cell):
 def full(only, repetitions, jobs, output):
     store = output.with_suffix(".json")
     done = json.loads(store.read_text()) if store.exists() else {}
-    cells = [*EVERY_SETTING, *PAIRS, *BOOTSTRAPS]
+    cells = [*EVERY_SETTING, *SINGLES, *PAIRS, *BOOTSTRAPS]
     cells = [cell for cell in cells if re.search(only, str(cell))]
     for number, cell in enumerate(cells, 1):
         wanted = repetitions or default_repetitions(cell)
@@ -488,6 +555,7 @@ def document(done):
         ],
         lambda name: name in {"repetitions", "rows a bin"} or "≤" in name,
     )
+    yield from table("Single classes", done, SINGLES, lambda name: True)
     yield from table("Two models on the same rows", done, PAIRS, lambda name: True)
     title = (
         f"For comparison: percentiles of {N_RESAMPLES} bootstrap resamples of the rows"

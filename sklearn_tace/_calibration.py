@@ -82,8 +82,11 @@ def warn_if_undefined(measured, threshold):
     )
 
 
-def sensitivity_table(survivors, settings, thresholds, n_bins):
-    """One row for each threshold with each number of bins."""
+def sensitivity_table(survivors, settings, thresholds, n_bins, expect=None):
+    """One row for each threshold with each number of bins.
+
+    ``expect`` says what chance would give for survivors and settings.
+    """
     own, as_score = settings["threshold"], survivors.account.dtype.type
     grid = list(itertools.product(thresholds, n_bins))
     for threshold, bins in grid:
@@ -102,10 +105,12 @@ def sensitivity_table(survivors, settings, thresholds, n_bins):
         tace = measure(kept[threshold], cell).tace
         n_kept = kept[threshold].n_kept
         bins = 0 if bins == "auto" else min(bins, np.iinfo(int).max)
-        rows.append((threshold, bins, tace, n_kept.sum(), np.sum(n_kept == 0)))
-    names = ("threshold", "n_bins", "tace", "n_kept", "n_excluded")
-    types = (float, int, float, int, int)
-    table = np.array(rows, dtype=list(zip(names, types, strict=True)))
+        row = (threshold, bins, tace, n_kept.sum(), np.sum(n_kept == 0))
+        rows.append(row if expect is None else (*row, expect(kept[threshold], cell)))
+    names = ("threshold", "n_bins", "tace", "n_kept", "n_excluded", "expected_tace")
+    types = (float, int, float, int, int, float)
+    dtype = list(zip(names, types, strict=True))
+    table = np.array(rows, dtype=dtype[: 5 if expect is None else 6])
 
     undefined = table["threshold"][np.isnan(table["tace"])]
     if undefined.size:
@@ -143,3 +148,9 @@ def mean_class_error(errors, class_weight=None):
         return float("nan")
     weight = weight / weight.max()  # sums of extreme weights stay finite
     return float(np.sum(errors * weight) / weight.sum())
+
+
+def worst_first(errors):
+    """Numbers of the classes that have an error, the largest first."""
+    measured = np.flatnonzero(~np.isnan(errors))
+    return measured[np.argsort(-errors[measured], kind="stable")]

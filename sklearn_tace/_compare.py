@@ -32,7 +32,7 @@ class Comparison:
     debiased_tace : tuple of 2 floats
         ``debiased_tace_`` of the first and of the second report.
     difference : float
-        First less second, in [-1, 1]. Below 0: the first is better calibrated.
+        First minus second, in [-1, 1]. Below 0: the first is better calibrated.
     interval : ndarray of shape (2,)
         Interval for the difference on infinitely many new rows.
     confidence_level : float
@@ -53,7 +53,7 @@ class Comparison:
     >>> from sklearn_tace import Comparison
     >>> print(Comparison((0.01, 0.05), -0.04, (-0.06, -0.02), 0.95))
     debiased TACE: first 0.0100, second 0.0500
-    first less second -0.0400, 95% interval -0.0600 to -0.0200:
+    first minus second -0.0400, 95% interval -0.0600 to -0.0200:
     the first is better calibrated
     """
 
@@ -73,7 +73,7 @@ class Comparison:
         return (
             f"debiased TACE: first {self.debiased_tace[0]:.4f}, second "
             f"{self.debiased_tace[1]:.4f}\n"
-            f"first less second {self.difference:.4f}, "
+            f"first minus second {self.difference:.4f}, "
             f"{100 * self.confidence_level:.4g}% interval {low:.4f} to {high:.4f}:\n"
             f"{verdict}"
         )
@@ -124,7 +124,7 @@ def compare(first: CalibrationReport, second: CalibrationReport) -> Comparison:
     >>> overconfident = p**3 / (p**3 + (1 - p) ** 3)
     >>> print(compare(*(CalibrationReport().fit(y, q) for q in (p, overconfident))))
     debiased TACE: first 0.0000, second 0.1694
-    first less second -0.1694, 95% interval -0.1799 to -0.1407:
+    first minus second -0.1694, 95% interval -0.1799 to -0.1407:
     the first is better calibrated
     """
     for report in (first, second):

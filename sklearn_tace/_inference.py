@@ -13,6 +13,9 @@ from sklearn_tace._shares import share_out
 
 INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
 
+# Where many settings are looked at: draws of labels, and outcomes in all of them.
+_LEAST_DRAWS, _FEW_DRAWS, _FEW_OUTCOMES = 20, 200, 2**22
+
 # Attributes of a report by what they come from.
 _OF_REFERENCE = (
     "expected_tace_",
@@ -29,7 +32,8 @@ INFERRED = _OF_REFERENCE + _OF_DEBIASED
 def infer(held, tace, name):
     """Attributes by name: the one that is asked for, and those that come with it."""
     settings = held.settings
-    average, norm, level = map(settings.get, ("average", "norm", "confidence_level"))
+    average, norm = settings["average"], settings["norm"]
+    level = float(settings["confidence_level"])
     if average != "macro":
         raise AttributeError(f"{name} is for average='macro', not {average!r}.")
     if name in _OF_DEBIASED and norm != "l1":
@@ -49,6 +53,32 @@ def infer(held, tace, name):
             "direction_p_value_": debiased.direction_p_value,
         }
     return attributes
+
+
+def expected_tace(survivors, settings):
+    """Mean value under calibration, from fewer draws: good to a few percent."""
+    shares = shares_of(survivors, settings)
+    if not shares.n_rows:
+        return np.nan
+    n_draws = max(_LEAST_DRAWS, min(_FEW_DRAWS, _FEW_OUTCOMES // len(shares.part)))
+    n_draws = min(n_draws, settings["n_draws"])
+    rng = as_generator(settings["random_state"])
+    level = float(settings["confidence_level"])
+    return draw_reference(shares, settings["norm"], n_draws, level, rng).mean
+
+
+def class_estimates(held, class_tace, classes):
+    """For each of these classes what its column alone would give."""
+    settings = held.settings
+    level, survivors = float(settings["confidence_level"]), held.sorted_rows()
+    estimates = {}
+    for k in classes:
+        estimates[k] = [np.nan] * 3
+        if survivors.n_kept[k]:
+            shares = shares_of(survivors.of_classes(k, k + 1), settings)
+            rng = as_generator(settings["random_state"])  # whatever the other classes
+            estimates[k] = debias(shares, level, class_tace[k], rng)[:3]
+    return estimates
 
 
 def _reference_attributes(reference, shares, classes):

@@ -131,6 +131,22 @@ def find_columns(found, classes):
     return np.array([column.get(label, -1) for label in found.tolist()])
 
 
+def positions(chosen, classes):
+    """Columns of the chosen labels or of one; all columns by default."""
+    if chosen is None:
+        return np.arange(len(classes))
+    if np.ndim(chosen) == 0:
+        chosen = [chosen]
+    chosen = check_labels(chosen, "classes")
+    columns = find_columns(chosen, classes)
+    if (columns < 0).any():
+        raise ValueError(
+            f"classes contains {listed(chosen[columns < 0])}; the report has "
+            f"{listed(classes)}."
+        )
+    return columns
+
+
 def add_unseen(found, classes, fitted):
     """The labels of a classifier's columns, followed by those it was not fitted on."""
     if isinstance(found[0], str) != isinstance(classes[0], str):

@@ -698,3 +698,70 @@ def test_wrong_parameters(parameters, error, message):
             fit(y, proba, **classes)
     with pytest.raises(error, match=message):
         report.merge(CalibrationReport().fit(y, proba))
+
+
+def overconfident(n, n_classes):
+    y, proba = calibrated(n, n_classes)
+    proba = proba**1.6
+    return y, proba / proba.sum(axis=1, keepdims=True)
+
+
+def test_interval_of_a_class_is_that_of_its_column_alone():
+    y, proba = overconfident(n=2000, n_classes=5)
+    report = CalibrationReport(n_bins=8).fit(y, proba)
+    table = report.class_intervals()
+    assert table.dtype.names == ("class", "debiased_tace", "lower", "upper")
+    assert table["class"].tolist() == list(range(5))
+    for k, row in enumerate(table):
+        # An indicator whose second column has nothing above the threshold.
+        columns = np.zeros((2, 2000, 2))
+        columns[0, :, 0], columns[1, :, 0] = y == k, proba[:, k]
+        alone = CalibrationReport(n_bins=8).fit(columns[0], columns[1])
+        assert alone.tace_ == report.class_tace_[k]
+        # Other splits of the rows give nearly the same.
+        assert_allclose(row["debiased_tace"], alone.debiased_tace_, atol=0.01)
+        assert_allclose([row["lower"], row["upper"]], alone.interval_, atol=0.008)
+        assert 0 <= row["lower"] <= row["debiased_tace"] <= row["upper"] <= 1
+        assert row["debiased_tace"] <= report.class_tace_[k]
+
+
+def test_intervals_of_chosen_classes():
+    y, proba = overconfident(n=500, n_classes=4)
+    proba = np.column_stack([proba, np.zeros(500)])
+    labels = list("abcde")
+    report = CalibrationReport().fit(np.array(labels)[y], proba, labels=labels)
+    table = report.class_intervals(["c", "e"])
+    assert table["class"].tolist() == ["c", "e"]
+    assert np.isnan(table[1].tolist()[1:]).all()
+    assert_array_equal(report.class_intervals("c"), table[:1])
+    fresh = CalibrationReport().fit(y, proba[:, :4]).class_intervals([2])
+    assert_array_equal(report.class_intervals(["a", "c"])[1:], table[:1])
+    assert_array_equal(report.fit(y, proba[:, :4]).class_intervals(2), fresh)
+    assert not {"interval_", "p_value_"} & set(vars(report))
+    with pytest.raises(ValueError, match="classes contains \\['x'\\]; the report has"):
+        report.class_intervals(["x"])
+    with pytest.raises(ValueError, match="duplicates"):
+        report.class_intervals(["a", "a"])
+    report.set_params(norm="l2").fit(y, proba, labels=range(5))
+    with pytest.raises(ValueError, match="Intervals are for norm='l1'"):
+        report.class_intervals()
+
+
+def test_expected_value_of_other_settings():
+    y, proba = overconfident(n=1000, n_classes=5)
+    report = CalibrationReport().fit(y, proba)
+    grid = {"thresholds": [0.01, 0.1, 1 - 1e-9], "n_bins": [15, 5]}
+    with pytest.warns(match="undefined"):
+        table = report.sensitivity(**grid, expected=True)
+    with pytest.warns(match="undefined"):
+        plain = report.sensitivity(**grid)
+    for name in plain.dtype.names:
+        assert_array_equal(table[name], plain[name])
+    for row in table[:4]:
+        other = CalibrationReport(threshold=row["threshold"], n_bins=int(row["n_bins"]))
+        expected = other.fit(y, proba).expected_tace_
+        assert_allclose(row["expected_tace"], expected, rtol=0.05)
+    assert np.isnan(table["expected_tace"][4:]).all()
+    report = CalibrationReport(average="weighted").fit(y, proba)
+    with pytest.raises(ValueError, match="expected=True is for average='macro'"):
+        report.sensitivity(expected=True)

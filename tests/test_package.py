@@ -51,8 +51,13 @@ def test_import_loads_no_frame_plot_or_tensor_library():
 
 
 def test_run_time_dependencies_are_three():
-    names = {re.match(r"[\w-]+", line).group() for line in requires("sklearn_tace")}
-    assert names == {"numpy", "scipy", "scikit-learn"}
+    names = {}
+    for line in requires("sklearn_tace"):
+        name, extra = re.match(r"([\w-]+)[^;]*(?:; extra == .(\w+).)?$", line).groups()
+        names.setdefault(extra, set()).add(name)
+    assert names == {
+        None: {"numpy", "scipy", "scikit-learn"},
+    }
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
@@ -102,3 +107,15 @@ def test_readme_shows_the_example_that_its_command_runs():
     assert_allclose(*digits, rtol=0, atol=1e-3)
     del shown[line], told[line]
     assert shown == told
+
+
+def test_modules_import_only_from_those_above_them_on_the_map():
+    page = (ROOT / "docs/contributing.md").read_text()
+    listed = re.findall(r"`(_\w+)\.py`", page.partition("| module | job |")[2])
+    order = {name: k for k, name in reversed(list(enumerate(listed)))}
+    free = {"__init__", "_version"}
+    assert order.keys() == {path.stem for path in SOURCES} - free
+    for path in SOURCES:
+        imported = re.findall(r"^from sklearn_tace\.(\w+)", path.read_text(), re.M)
+        for name in set(imported) - free if path.stem not in free else ():
+            assert order[name] < order[path.stem], f"{path.stem} imports {name}"

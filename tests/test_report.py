@@ -381,13 +381,17 @@ def test_printed_report_is_silent_on_chance_where_it_does_not_know():
     assert "chance" not in text
 
 
-def test_printed_report_lists_the_worst_classes_first():
+def test_printed_report_lists_the_classes_furthest_from_chance():
     report = large_report()
     lines = str(report).splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("Worst 4 of 900"))
-    shown = [float(line.split()[-5]) for line in lines[head + 1 : head + 5]]
-    order = np.sort(report.class_tace_[~np.isnan(report.class_tace_)])[::-1]
-    assert_allclose(shown, order[:4], atol=5e-5)
+    rows = [line.split() for line in lines[head + 1 : head + 5]]
+    shown = [int(row[-6].rpartition(".")[2]) for row in rows]
+    errors = report.class_tace_[shown]
+    assert_allclose([float(row[-5]) for row in rows], errors, atol=5e-5)
+    assert (np.diff(errors) <= 0).all()
+    excess = report.class_tace_ - report.expected_class_tace_quantile_
+    assert set(shown) == set(np.argsort(-np.nan_to_num(excess, nan=-1))[:4])
 
 
 def test_printed_report_of_plenty_of_evidence_has_nothing_to_warn_of():
