@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
+import os
+from pathlib import Path
 
-from sklearn_tace._measurement import Measurement
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_tace._inference import INFERRED
+from sklearn_tace._measurement import ALL_SETTINGS, MEASURED, Measurement
+from sklearn_tace._saved import from_document, to_document
 from sklearn_tace._summary import summarize
 from sklearn_tace._warn import package_of
 
@@ -143,6 +150,202 @@ class CalibrationReport(Measurement):
     >>> round(report.expected_tace_, 1), report.p_value_ > 0.5
     (0.2, True)
     """
+
+    def to_frame(self, level: str = "bins", *, expected: bool = False):
+        """The table of bins or of classes as a pandas data frame; needs pandas.
+
+        Parameters
+        ----------
+        level : {"bins", "classes"}, default="bins"
+            One row per bin, with the columns of ``bins_``; or one row per class, in the
+            order of ``classes_``.
+        expected : bool, default=False
+            Whether to add what chance would give; needs ``average="macro"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            For the bins, if it is asked for, also ``expected_gap``, ``expected_lower``
+            and ``expected_upper``, of ``expected_bins_``. For the classes:
+
+            - ``class``; ``tace``, its error, nan where it was left out;
+            - ``mean_proba``, ``observed_frequency``: weighted means of what is kept;
+            - ``support``, ``n_kept``, ``dropped_positives``;
+            - if it is asked for, ``expected_tace`` and ``expected_tace_quantile``, and
+              with ``norm="l1"`` the columns of :meth:`class_intervals`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+        ImportError
+            Without pandas.
+        AttributeError
+            Where what chance would give is not known.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> report = CalibrationReport(n_bins=2).fit(y, p)
+        >>> report.to_frame("classes")[["class", "tace", "n_kept"]].round(3)
+           class   tace  n_kept
+        0      0  0.117       6
+        1      1  0.117       6
+        """
+        check_is_fitted(self)
+        if level not in {"bins", "classes"}:
+            raise ValueError(f"level must be 'bins' or 'classes', got {level!r}.")
+        import pandas as pd
+
+        if level == "bins":
+            columns = {name: self.bins_[name] for name in self.bins_.dtype.names}
+            if expected:
+                for name in ("gap", "lower", "upper"):
+                    columns[f"expected_{name}"] = self.expected_bins_[name]
+        else:
+            columns = self._class_columns()
+            if expected:
+                columns["expected_tace"] = self.expected_class_tace_
+                quantile = self.expected_class_tace_quantile_
+                columns["expected_tace_quantile"] = quantile
+            if expected and self._held.settings["norm"] == "l1":
+                table = self.class_intervals()
+                columns |= {name: table[name] for name in table.dtype.names[1:]}
+        return pd.DataFrame(columns)
+
+    def to_dict(self) -> dict:
+        """Everything that the report holds, as values that JSON knows.
+
+        Returns
+        -------
+        document : dict
+            ``format_version`` says how to read it. ``parameters``, ``measured`` (the
+            fitted attributes by name, tables by column; None for nan) and ``inferred``
+            (the same for what has been inferred so far) are for any reader; ``held``
+            is what is needed to go on: probabilities above the threshold, each with
+            the outcome of its row.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+
+        See Also
+        --------
+        from_dict : Makes the report again.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> report = CalibrationReport(n_bins=1).fit([0, 1, 1], [0.25, 0.5, 0.75])
+        >>> document = report.to_dict()
+        >>> document["format_version"], document["measured"]["bins_"]["mean_proba"]
+        (1, [0.5, 0.5])
+        """
+        held = self._sort()
+        measured = {name: getattr(self, name) for name in MEASURED}
+        inferred = {name: vars(self)[name] for name in INFERRED if name in vars(self)}
+        parameters = {
+            name: value
+            for name, value in self.get_params().items()
+            if name in ALL_SETTINGS
+        }
+        return to_document(parameters, held, measured, inferred)
+
+    def to_json(self, path=None) -> str:
+        """:meth:`to_dict` as JSON text; unlike a pickle it runs no code when read.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            File to write it to.
+
+        Returns
+        -------
+        text : str
+            The document.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+
+        See Also
+        --------
+        from_json : Makes the report again.
+        """
+        text = json.dumps(self.to_dict(), allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_dict(cls, document: dict) -> CalibrationReport:
+        """A report from what :meth:`to_dict` returned, in this or an earlier version.
+
+        Parameters
+        ----------
+        document : dict
+            As :meth:`to_dict` made it.
+
+        Returns
+        -------
+        report : CalibrationReport
+            As it was: it can be merged, and takes further batches. What had been
+            inferred is not drawn again.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where it is no saved report, is damaged, or was written in a format that
+            this version does not know.
+        """
+        parameters, held, inferred = from_document(document)
+        report = cls(**parameters)
+        report._hold(held)
+        table = inferred.get("expected_bins_")
+        if table is not None and len(table) != len(report.bins_):
+            raise ValueError("The saved report is damaged: other bins were expected.")
+        vars(report).update(inferred)
+        return report
+
+    @classmethod
+    def from_json(cls, source) -> CalibrationReport:
+        """A report from what :meth:`to_json` made, in this or an earlier version.
+
+        Parameters
+        ----------
+        source : str or pathlib.Path
+            The text, or, as a ``Path``, the file that holds it.
+
+        Returns
+        -------
+        report : CalibrationReport
+            See :meth:`from_dict`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where it is not JSON, or as :meth:`from_dict`.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> report = CalibrationReport(n_bins=1).fit([0, 1, 1], [0.25, 0.5, 0.75])
+        >>> again = CalibrationReport.from_json(report.to_json())
+        >>> again.tace_ == report.tace_, again.n_bins
+        (True, 1)
+        """
+        if isinstance(source, os.PathLike):
+            source = Path(source).read_text(encoding="utf-8")
+        try:
+            document = json.loads(source)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"This is not JSON: {error}. For a file pass a pathlib.Path."
+            ) from error
+        return cls.from_dict(document)
 
     def summary(self) -> str:
         """The report in words, as ``print(report)`` shows it.
