@@ -6,18 +6,26 @@
 - ``CalibrationReport(...).fit(y, proba)``: the value with its bins, its classes and
   what the threshold discarded; ``print`` it.
 - ``compare(first, second)``: two reports on the same rows.
+- ``ReliabilityDisplay``, ``ClassErrorDisplay``, ``SensitivityDisplay``: pictures of a
+  report, as ``report.plot(kind)`` draws them.
 """
 
+from sklearn_tace._class_errors import ClassErrorDisplay
 from sklearn_tace._compare import Comparison, compare
 from sklearn_tace._metric import tace_error
+from sklearn_tace._reliability import ReliabilityDisplay
 from sklearn_tace._report import CalibrationReport
 from sklearn_tace._scorer import CalibrationScorer, TACEScorer, neg_tace_scorer
+from sklearn_tace._sensitivity import SensitivityDisplay
 from sklearn_tace._version import __version__ as __version__
 
 __all__ = [
     "CalibrationReport",
     "CalibrationScorer",
+    "ClassErrorDisplay",
     "Comparison",
+    "ReliabilityDisplay",
+    "SensitivityDisplay",
     "TACEScorer",
     "compare",
     "neg_tace_scorer",

@@ -9,11 +9,21 @@ from pathlib import Path
 
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_tace._class_errors import ClassErrorDisplay
 from sklearn_tace._inference import INFERRED
 from sklearn_tace._measurement import ALL_SETTINGS, MEASURED, Measurement
+from sklearn_tace._reliability import ReliabilityDisplay
 from sklearn_tace._saved import from_document, to_document
+from sklearn_tace._sensitivity import SensitivityDisplay
 from sklearn_tace._summary import summarize
 from sklearn_tace._warn import package_of
+
+# What plot(kind) draws.
+DISPLAYS = {
+    "reliability": ReliabilityDisplay,
+    "classes": ClassErrorDisplay,
+    "sensitivity": SensitivityDisplay,
+}
 
 
 class CalibrationReport(Measurement):
@@ -150,6 +160,49 @@ class CalibrationReport(Measurement):
     >>> round(report.expected_tace_, 1), report.p_value_ > 0.5
     (0.2, True)
     """
+
+    def plot(self, kind: str = "reliability", **kwargs):
+        """Draw a picture of the report; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"reliability", "classes", "sensitivity"}, default="reliability"
+            Bins of the classes furthest from chance, mean probability against observed
+            frequency; errors of the classes with intervals and what chance would give;
+            or TACE and the evidence kept for other thresholds and numbers of bins.
+        **kwargs : dict
+            Passed to ``from_report`` and ``plot`` of the display, such as ``ax``,
+            ``name``, ``classes`` and ``scale``.
+
+        Returns
+        -------
+        display : ReliabilityDisplay, ClassErrorDisplay or SensitivityDisplay
+            The display, drawn; it has ``figure_``, ``ax_`` and the artists.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        ValueError
+            Where ``kind`` is another, or there is nothing to draw.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from sklearn_tace import CalibrationReport
+        >>> report = CalibrationReport(n_bins=2).fit([0, 1, 1, 0], [0.2, 0.6, 0.7, 0.4])
+        >>> display = report.plot(classes=[1])
+        >>> display.points_.get_offsets().data.round(2).tolist()
+        [[0.3, 0.0], [0.65, 1.0]]
+        >>> plt.close(display.figure_)
+        """
+        check_is_fitted(self)
+        if kind not in DISPLAYS:
+            allowed = ", ".join(map(repr, DISPLAYS))
+            raise ValueError(f"kind must be one of {allowed}, got {kind!r}.")
+        return DISPLAYS[kind].from_report(self, **kwargs)
 
     def to_frame(self, level: str = "bins", *, expected: bool = False):
         """The table of bins or of classes as a pandas data frame; needs pandas.

@@ -57,6 +57,7 @@ def test_run_time_dependencies_are_three():
         names.setdefault(extra, set()).add(name)
     assert names == {
         None: {"numpy", "scipy", "scikit-learn"},
+        "plot": {"matplotlib"},
         "pandas": {"pandas", "pyarrow"},
     }
 
