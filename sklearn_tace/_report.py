@@ -7,9 +7,11 @@ import json
 import os
 from pathlib import Path
 
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_tace._class_errors import ClassErrorDisplay
+from sklearn_tace._html import compact, page
 from sklearn_tace._inference import INFERRED
 from sklearn_tace._measurement import ALL_SETTINGS, MEASURED, Measurement
 from sklearn_tace._reliability import ReliabilityDisplay
@@ -267,6 +269,45 @@ class CalibrationReport(Measurement):
                 columns |= {name: table[name] for name in table.dtype.names[1:]}
         return pd.DataFrame(columns)
 
+    def to_html(self, path=None, *, name: str | None = None) -> str:
+        """The report as one page that needs nothing else; needs matplotlib.
+
+        It holds what ``print`` says, what may and may not be concluded, the pictures,
+        and a table of the classes to sort and to filter. No script, font or picture
+        comes from elsewhere, and labels are shown, never run.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            File to write it to.
+        name : str, default=None
+            Name of the model, for the title.
+
+        Returns
+        -------
+        html : str
+            The page.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        sklearn.exceptions.NotFittedError
+            Before ``fit``.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> report = CalibrationReport(n_bins=2).fit([0, 1, 1, 0], [0.2, 0.6, 0.7, 0.4])
+        >>> html = report.to_html(name="first")
+        >>> "<h1>Calibration report: first</h1>" in html
+        True
+        """
+        html = page(self, self._sort(), name)
+        if path is not None:
+            Path(path).write_text(html, encoding="utf-8")
+        return html
+
     def to_dict(self) -> dict:
         """Everything that the report holds, as values that JSON knows.
 
@@ -414,6 +455,17 @@ class CalibrationReport(Measurement):
             Before ``fit``.
         """
         return summarize(self, self._sort())
+
+    def _repr_html_(self):
+        return self._repr_mimebundle_().get("text/html")
+
+    def _repr_mimebundle_(self, **kwargs):
+        if not self.__sklearn_is_fitted__():
+            return super()._repr_mimebundle_(**kwargs)
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = compact(self, self._sort())
+        return bundle
 
     def __str__(self):
         # scikit-learn's HTML display wants a text too, and must not wait for draws.
