@@ -59,6 +59,7 @@ def test_run_time_dependencies_are_three():
         None: {"numpy", "scipy", "scikit-learn"},
         "plot": {"matplotlib"},
         "pandas": {"pandas", "pyarrow"},
+        "progress": {"tqdm"},
     }
 
 
@@ -90,7 +91,7 @@ def test_readme_shows_the_example_that_its_command_runs():
             r"```(python|text)\n(.*?)```", (ROOT / "README.md").read_text(), re.S
         )
     )
-    example = Path(sklearn_tace.__file__).with_name("__main__.py").read_text()
+    example = Path(sklearn_tace.__file__).with_name("_example.py").read_text()
     assert example.partition("\n\n")[2] == blocks["python"]
     run = subprocess.run(
         [sys.executable, "-m", "sklearn_tace"],
