@@ -35,12 +35,12 @@ def conclude(report, settings, said):
         )
         return
     level, name = settings["confidence_level"], name_of(settings["threshold"])
-    if said.p_value is None:
+    if said.is_clear is None:
         yield (
             f"{name} describes these rows. How much of it is chance is not known for "
             f"average={settings['average']}."
         )
-    elif said.p_value <= 1 - level:
+    elif said.is_clear:
         yield (
             "The model is not perfectly calibrated: its probabilities and the observed "
             "frequencies differ by more than chance explains."
@@ -100,18 +100,15 @@ def caution(settings, said):
     )
 
 
-def advise(settings, said):
+def advise(said):
     """What to do."""
-    is_clear = (
-        said.p_value is not None and said.p_value <= 1 - settings["confidence_level"]
-    )
-    if is_clear:
+    if said.is_clear:
         yield (
             "Recalibrate on rows that were held out, by temperature scaling or "
             "scikit-learn's CalibratedClassifierCV; then report on other rows."
         )
         yield "Begin with the classes pictured below: they are furthest from chance."
-    if said.with_chance and not is_clear:
+    if said.with_chance and not said.is_clear:
         yield "To detect a smaller error, take more rows."
     if said.with_interval:
         yield (

@@ -18,6 +18,7 @@ from sklearn_tace._drawing import (
     styled,
     take_axes,
 )
+from sklearn_tace._inference import has_intervals, has_reference
 from sklearn_tace._labels import positions
 from sklearn_tace._words import count_of, cut, gap_of, level_of
 
@@ -166,9 +167,9 @@ class ClassErrorDisplay(Display):
         else:
             shown = positions(classes, report.classes_)
         known = {}
-        if settings["norm"] == "l1" and len(shown):
+        if has_intervals(settings) and len(shown):
             known["intervals"] = report.class_intervals(report.classes_[shown])
-        if settings["average"] == "macro" and len(worst):
+        if has_reference(settings) and len(worst):
             quantile = report.expected_class_tace_quantile_
             known["expected"] = report.expected_class_tace_[shown]
             known["expected_quantile"] = quantile[shown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_tace._calibration import worst_first
+from sklearn_tace._inference import has_intervals, has_reference
 
 _CANDIDATES = 30  # for each of which an interval takes some 10 ms
 
@@ -19,13 +20,13 @@ def clearest_first(report, n, *, with_intervals=True):
     settings = report._sort().settings
     worst = worst_first(report.class_tace_)
     excess = np.zeros(len(report.classes_))
-    if settings["average"] == "macro" and len(worst):
+    if has_reference(settings) and len(worst):
         excess = report.class_tace_ - report.expected_class_tace_quantile_
         worst = worst[np.argsort(-excess[worst], kind="stable")]
     else:
         is_thin = np.isin(report.classes_[worst], report.thin_classes_)
         worst = np.append(worst[~is_thin], worst[is_thin])
-    if with_intervals and settings["norm"] == "l1" and len(worst) > n:
+    if with_intervals and has_intervals(settings) and len(worst) > n:
         worst = worst[: max(2 * n, _CANDIDATES)]
         table = report.class_intervals(report.classes_[worst])
         is_within = excess[worst] <= 0

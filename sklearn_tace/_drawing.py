@@ -22,8 +22,8 @@ def import_matplotlib():
     except ImportError as error:
         raise ImportError(INSTALL) from error
     for module in (
-        *("axes", "cbook", "collections", "colors", "figure", "lines", "markers"),
-        *("style", "ticker"),
+        *("axes", "cbook", "collections", "figure", "lines", "markers", "style"),
+        "ticker",
     ):
         importlib.import_module(f"matplotlib.{module}")
     return matplotlib

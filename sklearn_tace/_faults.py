@@ -40,15 +40,15 @@ def first_bad(check, n_rows, error):
     start, stop = 0, n_rows
     while stop - start > 1:
         middle = (start + stop) // 2
-        if error_of(check, slice(start, middle)) is None:
+        if _error_of(check, slice(start, middle)) is None:
             start = middle
         else:
             stop = middle
-    own = error_of(check, slice(start, stop))
+    own = _error_of(check, slice(start, stop))
     return (None, error) if own is None else (start, own)
 
 
-def error_of(check, rows):
+def _error_of(check, rows):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -15,6 +15,7 @@ from sklearn_tace._advice import advise, caution, conclude, explain, is_beyond
 from sklearn_tace._calibration import worst_first
 from sklearn_tace._class_errors import ClassErrorDisplay
 from sklearn_tace._drawing import import_matplotlib
+from sklearn_tace._inference import has_intervals, has_reference
 from sklearn_tace._reliability import ReliabilityDisplay, classes_to_draw
 from sklearn_tace._sensitivity import SensitivityDisplay
 from sklearn_tace._summary import state
@@ -71,7 +72,7 @@ def page(report, held, name=None):
 <h2>What they do not tell</h2>
 {_list(caution(held.settings, said))}
 <h2>What to do</h2>
-{_list(advise(held.settings, said))}
+{_list(advise(said))}
 <h2>What the threshold kept</h2>
 {_paragraphs([" ".join(said.account) + "."])}
 {pictures}
@@ -88,9 +89,8 @@ def compact(report, held):
     """The report in short; nothing is drawn at random for it."""
     said = state(report, held, draws=False)
     worst = worst_first(report.class_tace_)[:_N_WORST]
-    chance = ["By chance"] * said.with_chance
-    head = ["Class", "Error", *chance, "Too high by", "Kept", "True rows", "True lost"]
-    head = "".join(f"<th>{name}</th>" for name in head)
+    columns = _columns(held.settings, said.with_chance)
+    head = "".join(f"<th>{name}</th>" for name in columns)
     table = _rows(report, worst, said.with_chance)
     lines = "<br>".join(map(escape, said.value[1:] + said.settings + said.account))
     caption = (
@@ -123,7 +123,7 @@ def _pictures(report, held):
     level = level_of(held.settings["confidence_level"])
     bins = report.bins_["mean_proba"]
     scale = "log" if np.median(bins) < _SKEWED else "linear"
-    with_chance = held.settings["average"] == "macro"
+    with_chance = has_reference(held.settings)
     panels = []
     for k in classes_to_draw(report):
         label = cut(report.classes_[k], _LABEL_WIDTH)
@@ -143,7 +143,7 @@ def _pictures(report, held):
     if scale == "log":
         of_bins += " The axes are logarithmic; near 0 that of the frequency is linear."
     of_errors = "Full: the error on these rows."
-    if held.settings["norm"] == "l1":
+    if has_intervals(held.settings):
         of_errors += (
             f" Hollow: an estimate without what chance adds; line: {level} interval "
             "for the error on new rows."
@@ -208,18 +208,7 @@ def _style(page, ink, cycle):
 
 
 def _class_table(report, settings, with_chance):
-    level = level_of(settings["confidence_level"])
-    columns = {
-        "Class": None,
-        "Error": f"{gap_of(settings['norm'])} of its bins",
-        "By chance": f"what {level} of calibrated models stay below",
-        "Too high by": "mean probability minus observed frequency, of what is kept",
-        "Kept": "probabilities above the threshold",
-        "True rows": "rows of the class",
-        "True lost": "rows of the class whose probability for it was discarded",
-    }
-    if not with_chance:
-        del columns["By chance"]
+    columns = _columns(settings, with_chance)
     meaning = "; ".join(f"{name}: {words}" for name, words in columns.items() if words)
     measured = worst_first(report.class_tace_)
     order = np.append(measured, np.flatnonzero(np.isnan(report.class_tace_)))
@@ -251,6 +240,23 @@ def _class_table(report, settings, with_chance):
 </table>
 </div>
 {_paragraphs(note, "soft")}"""
+
+
+def _columns(settings, with_chance):
+    """Columns of the table of classes, and what they hold."""
+    level = level_of(settings["confidence_level"])
+    columns = {
+        "Class": None,
+        "Error": f"{gap_of(settings['norm'])} of its bins",
+        "By chance": f"what {level} of calibrated models stay below",
+        "Too high by": "mean probability minus observed frequency, of what is kept",
+        "Kept": "probabilities above the threshold",
+        "True rows": "rows of the class",
+        "True lost": "rows of the class whose probability for it was discarded",
+    }
+    if not with_chance:
+        del columns["By chance"]
+    return columns
 
 
 def _kinds(report, with_chance):

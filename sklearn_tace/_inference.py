@@ -29,24 +29,34 @@ _OF_DEBIASED = ("debiased_tace_", "interval_", "direction_p_value_")
 INFERRED = _OF_REFERENCE + _OF_DEBIASED
 
 
+def has_reference(settings):
+    """Whether it is known what chance would give."""
+    return settings["average"] == "macro"
+
+
+def has_intervals(settings):
+    """Whether there are debiased errors and intervals."""
+    return settings["norm"] == "l1"
+
+
 def infer(held, tace, name):
     """Attributes by name: the one that is asked for, and those that come with it."""
     settings = held.settings
     average, norm = settings["average"], settings["norm"]
     level = float(settings["confidence_level"])
-    if average != "macro":
+    if not has_reference(settings):
         raise AttributeError(f"{name} is for average='macro', not {average!r}.")
-    if name in _OF_DEBIASED and norm != "l1":
+    if name in _OF_DEBIASED and not has_intervals(settings):
         raise AttributeError(f"{name} is for norm='l1', not {norm!r}.")
     shares = shares_of(held.sorted_rows(), settings)
     rng = as_generator(settings["random_state"])
     reference, debiased = UNDEFINED, Debiased(*[np.nan] * 4)
     if shares.n_rows:
         reference = draw_reference(shares, norm, settings["n_draws"], level, rng)
-        if norm == "l1":
+        if has_intervals(settings):
             debiased = debias(shares, level, tace, rng)
     attributes = _reference_attributes(reference, shares, held.classes)
-    if norm == "l1":
+    if has_intervals(settings):
         attributes |= {
             "debiased_tace_": debiased.tace,
             "interval_": np.array([debiased.lower, debiased.upper]),

@@ -25,6 +25,8 @@ from sklearn_tace._inference import (
     INFERRED,
     class_estimates,
     expected_tace,
+    has_intervals,
+    has_reference,
     infer,
 )
 from sklearn_tace._labels import positions
@@ -464,7 +466,7 @@ class Measurement(BaseEstimator):
         """
         held = self._sort()
         settings = held.settings
-        if expected and settings["average"] != "macro":
+        if expected and not has_reference(settings):
             raise ValueError(
                 f"expected=True is for average='macro', not {settings['average']!r}."
             )
@@ -517,8 +519,8 @@ class Measurement(BaseEstimator):
         (array([0.18]), array([0.21]))
         """
         held = self._sort()
-        norm = held.settings["norm"]
-        if norm != "l1":
+        if not has_intervals(held.settings):
+            norm = held.settings["norm"]
             raise ValueError(f"Intervals are for norm='l1', the report has {norm!r}.")
         shown = positions(classes, held.classes).tolist()
         known = vars(self).setdefault("_class_estimates", {})

@@ -20,6 +20,7 @@ from sklearn_tace._drawing import (
     styled,
     take_axes,
 )
+from sklearn_tace._inference import has_reference
 from sklearn_tace._labels import positions
 from sklearn_tace._words import cut, level_of
 
@@ -153,7 +154,7 @@ class ReliabilityDisplay(Display):
         of_bins = _class_of_bins(report)
         rows = np.concatenate([np.flatnonzero(of_bins == k) for k in shown])
         chance = {}
-        if settings["average"] == "macro":
+        if has_reference(settings):
             chance["expected_bins"] = report.expected_bins_[rows]
             chance["expected_class_tace_quantile"] = (
                 report.expected_class_tace_quantile_[shown]

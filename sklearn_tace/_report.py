@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_tace._class_errors import ClassErrorDisplay
 from sklearn_tace._html import compact, page
-from sklearn_tace._inference import INFERRED
+from sklearn_tace._inference import INFERRED, has_intervals
 from sklearn_tace._measurement import ALL_SETTINGS, MEASURED, Measurement
 from sklearn_tace._reliability import ReliabilityDisplay
 from sklearn_tace._saved import from_document, to_document
@@ -264,7 +264,7 @@ class CalibrationReport(Measurement):
                 columns["expected_tace"] = self.expected_class_tace_
                 quantile = self.expected_class_tace_quantile_
                 columns["expected_tace_quantile"] = quantile
-            if expected and self._held.settings["norm"] == "l1":
+            if expected and has_intervals(self._held.settings):
                 table = self.class_intervals()
                 columns |= {name: table[name] for name in table.dtype.names[1:]}
         return pd.DataFrame(columns)

@@ -18,6 +18,7 @@ from sklearn_tace._drawing import (
     styled,
     take_axes,
 )
+from sklearn_tace._inference import has_reference
 from sklearn_tace._words import gap_of, name_of
 
 _LEAST_THRESHOLD = 1e-3
@@ -159,7 +160,7 @@ class SensitivityDisplay(Display):
         with warnings.catch_warnings():
             # Where nothing is left the curve ends.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            expected = settings["average"] == "macro"
+            expected = has_reference(settings)
             by_threshold = report.sensitivity(thresholds=thresholds, expected=expected)
             by_n_bins = report.sensitivity(n_bins=bin_counts, expected=expected)
         return cls(

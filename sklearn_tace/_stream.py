@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from sklearn_tace._columns import in_one_kind, label_rows, name_columns, warn_of_names
-from sklearn_tace._faults import error_of, first_bad, refusal, reworded
+from sklearn_tace._faults import first_bad, refusal, reworded
 from sklearn_tace._files import FileError, place
 from sklearn_tace._inputs import (
     has_header,
@@ -21,6 +21,7 @@ from sklearn_tace._inputs import (
 from sklearn_tace._progress import SECONDS, progress
 from sklearn_tace._report import CalibrationReport
 from sklearn_tace._spelling import as_texts, shown
+from sklearn_tace._validation import check_weight
 
 _CELLS = 2**20  # of scores, above which the rest may take long, too
 _ROW_SUM = re.compile(r".* do not sum to one\. (.*) Row (\d+) sums to (\S+)\.")
@@ -114,14 +115,9 @@ def _check_weights(weights):
             f"{weights.place(row)}: the weight is {values[row]}. Weights are finite "
             "numbers of 0 or more."
         )
-    data = {"labels": [0, 1], "sample_weight": values}
-    scores = np.zeros((len(values), 2), np.float32)
-
-    def check_all(_):
-        CalibrationReport().fit(np.zeros(len(values), int), scores, **data)
-
-    error = error_of(check_all, slice(None))
-    if error is not None:
+    try:
+        check_weight(values, len(values), is_part=False)
+    except (TypeError, ValueError) as error:
         raise refusal(weights, None, error) from error
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import worst_first
 from sklearn_tace._clearest import clearest_first
+from sklearn_tace._inference import has_intervals, has_reference
 from sklearn_tace._version import __version__
 from sklearn_tace._words import (
     WIDTH,
@@ -38,7 +39,7 @@ class Statements(NamedTuple):
     notes: list[str]  # what limits the evidence
     with_chance: bool  # what chance would give is known
     with_interval: bool  # an interval too
-    p_value: float | None  # of both tests at once
+    is_clear: bool | None  # not chance alone; None where that is not known
 
 
 def state(report, held, *, draws=True) -> Statements:
@@ -49,15 +50,17 @@ def state(report, held, *, draws=True) -> Statements:
     settings = held.settings
     average, norm, level = map(settings.get, ("average", "norm", "confidence_level"))
     n_bins, ties, threshold = map(settings.get, ("n_bins", "ties", "threshold"))
-    with_chance = average == "macro" and not np.isnan(report.tace_)
+    with_chance = has_reference(settings) and not np.isnan(report.tace_)
     with_chance &= draws or "expected_tace_" in vars(report)
-    with_interval = with_chance and norm == "l1"
+    with_interval = with_chance and has_intervals(settings)
+    p = _p_value(report, with_interval) if with_chance else None
+    is_clear = None if p is None else p <= 1 - level
     weighted = "" if held.survivors.weight is None else " (weighted)"
     notes = list(_notes(report, n_bins, ties))
     if with_interval:
-        notes += _notes_on_interval(report, level)
+        notes += _notes_on_interval(report, is_clear)
     return Statements(
-        value=list(_value(report, threshold, level, with_chance, with_interval)),
+        value=list(_value(report, threshold, level, p, with_interval)),
         settings=[
             f"threshold {number_of(threshold)}, {bins_of(n_bins)}, "
             f"{count_of(report.n_samples_, 'row')}{weighted}, "
@@ -69,7 +72,7 @@ def state(report, held, *, draws=True) -> Statements:
         notes=notes,
         with_chance=with_chance,
         with_interval=with_interval,
-        p_value=_p_value(report, with_interval) if with_chance else None,
+        is_clear=is_clear,
     )
 
 
@@ -88,16 +91,15 @@ def summarize(report, held):
     return "\n".join(lines + notes)
 
 
-def _value(report, threshold, level, with_chance, with_interval):
+def _value(report, threshold, level, p, with_interval):
     name = name_of(threshold)
     if np.isnan(report.tace_):
         yield f"{name} undefined"
         return
     value = f"{name} {report.tace_:.4f}"
-    if not with_chance:
+    if p is None:
         yield value
         return
-    p = _p_value(report, with_interval)
     verdict = "not chance alone" if p <= 1 - level else "may be chance alone"
     yield f"{value}: {verdict} (p {f'= {p:.3f}' if p >= 0.0005 else '< 0.001'})"
     yield (
@@ -119,11 +121,11 @@ def _p_value(report, with_interval):
     return min(1, 2 * min(report.p_value_, report.direction_p_value_))
 
 
-def _notes_on_interval(report, level):
+def _notes_on_interval(report, is_clear):
     low, high = report.interval_
     if report.tace_ > high:
         yield "The value is above the interval, for noise adds to it: state both."
-    if not low and _p_value(report, with_interval=True) <= 1 - level:
+    if not low and is_clear:
         yield "There is an error, but its size may be near 0."
 
 

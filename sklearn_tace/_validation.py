@@ -152,7 +152,7 @@ def check_predictions(
 
     proba = _check_scores(proba, y_proba)
     check_consistent_length(y, proba)
-    weight = _check_weight(sample_weight, len(y), is_part)
+    weight = check_weight(sample_weight, len(y), is_part)
     names = column_names(y_proba)
     if y.ndim == 2 and y.shape != proba.shape:
         raise ValueError(
@@ -335,7 +335,7 @@ def _check_scores(proba, y_proba):
     return proba
 
 
-def _check_weight(sample_weight, n_samples, is_part):
+def check_weight(sample_weight, n_samples, is_part):
     if sample_weight is None:
         return None
     if np.asarray(sample_weight).ndim == 0:
