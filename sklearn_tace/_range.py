@@ -42,9 +42,10 @@ def bad_value(tile, row, proba):
         )
         return f"Input y_proba contains {what}. One is in row {row[bad]}."
     if tile.min() < -RANGE_TOLERANCE:
-        found = f"less than 0: {tile.min():g}"
+        at, found = tile.argmin(), f"less than 0: {tile.min():g}"
     else:
-        found = f"greater than 1: {tile.max():g}"
+        at, found = tile.argmax(), f"greater than 1: {tile.max():g}"
+    where = f"One is in row {row[at * len(row) // tile.size]}."
     low, high = proba.min(), proba.max()
     total = proba.sum() / proba.shape[0] if proba.ndim == 2 else 100
     is_sparse = scipy.sparse.issparse(proba)
@@ -58,4 +59,4 @@ def bad_value(tile, row, proba):
         hint = "Logits? Pass their softmax."
         if is_sparse:
             hint = "Logits? Take the softmax before making them sparse."
-    return f"y_proba contains values {found}. {hint}"
+    return f"y_proba contains values {found}. {where} {hint}"

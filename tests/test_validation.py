@@ -326,6 +326,20 @@ def test_not_a_number_is_found_though_the_filter_would_drop_it():
         tace_error(np.arange(5000) % 40, proba)
 
 
+@pytest.mark.parametrize(
+    "convert", [np.asarray, np.asfortranarray, scipy.sparse.csr_array]
+)
+@pytest.mark.parametrize(
+    ("value", "words"), [(1.5, "greater than 1: 1.5"), (-0.5, "less than 0: -0.5")]
+)
+@pytest.mark.parametrize("shape", [(5000, 40), (5000, 3)])
+def test_a_score_out_of_range_is_told_with_its_row(convert, value, words, shape):
+    proba = np.full(shape, 1 / shape[1], dtype=np.float32)
+    proba[[1000, 4321], -1] = [1 + 2e-6, value]
+    with pytest.raises(ValueError, match=f"{words}. One is in row 4321. Logits"):
+        tace_error(np.arange(5000) % shape[1], convert(proba))
+
+
 def test_absent_rows_are_not_read_but_their_labels_are():
     y, proba, weight = [0, 1, 1], [0.2, 0.9, np.nan], [1, 1, 0]
     assert tace_error(y, proba, sample_weight=weight) == tace_error(y[:2], proba[:2])
