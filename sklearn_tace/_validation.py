@@ -239,7 +239,7 @@ def _as_scores(frame):
 def _as_numbers(values, name):
     """A float64 array of what may be objects, strings or nullable numbers."""
     try:
-        if getattr(getattr(values, "dtype", None), "kind", "") in "mM":
+        if getattr(getattr(values, "dtype", None), "kind", "") in {"m", "M"}:
             raise TypeError(f"got {values.dtype}")
         return check_array(
             values, dtype=np.float64, ensure_2d=False, ensure_all_finite=False

@@ -319,6 +319,15 @@ def test_round_off_outside_the_unit_interval_is_clipped():
         tace_error([1, 0], [[0, 1 + 2e-5], [1, 0]])
 
 
+@pytest.mark.parametrize("dtype", [object, "Int64", "Float64"])
+def test_frames_of_other_types_hold_numbers(dtype):
+    proba = np.array([[1, 0], [0, 1], [1, 0]])
+    frame = pd.DataFrame(proba, columns=["a", "b"]).astype(dtype)
+    assert tace_error([0, 1, 1], frame) == tace_error([0, 1, 1], proba)
+    with pytest.raises(ValueError, match="y_proba must hold numbers: could not conv"):
+        tace_error([0, 1, 1], pd.DataFrame({"a": [0.5, 1, 0], "b": ["x", "y", "z"]}))
+
+
 def test_not_a_number_is_found_though_the_filter_would_drop_it():
     proba = np.full((5000, 40), 1 / 40, dtype=np.float32)
     proba[4321, 7] = np.nan
