@@ -23,7 +23,7 @@ def explain(settings):
     )
 
 
-def conclude(report, settings, said):
+def conclude(report, held, said):
     """What these rows tell."""
     if np.isnan(report.tace_):
         reason = "no probability was kept"
@@ -34,11 +34,13 @@ def conclude(report, settings, said):
             "0."
         )
         return
+    settings = held.settings
     level, name = settings["confidence_level"], name_of(settings["threshold"])
     if said.is_clear is None:
+        where = "" if held.is_condensed else f" for average={settings['average']}"
         yield (
-            f"{name} describes these rows. How much of it is chance is not known for "
-            f"average={settings['average']}."
+            f"{name} describes these rows. How much of it is chance is not known"
+            f"{where}."
         )
     elif said.is_clear:
         yield (

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace._survivors import Survivors, class_runs
+from sklearn_tace._cells import Cells
+from sklearn_tace._survivors import Survivors, bisect, class_runs, sums_before
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Bins:
     mean_proba: NDArray[np.float64]
     observed_frequency: NDArray[np.float64]
     gap: NDArray[np.float64]
-    start: NDArray[np.intp]  # first survivor that touches the bin
+    start: NDArray[np.intp]  # first survivor that touches the bin; not for cells
     # Share of it, or of all that equal it, that lies in the bins before.
     share_before: NDArray[np.float64]
     tied_classes: NDArray[np.intp]  # classes in which a cut runs through equal scores
@@ -33,7 +34,7 @@ class Bins:
 class _Lines(NamedTuple):
     """The classes that have survivors, each a line from 0 to m, and their bins."""
 
-    start: NDArray[np.intp]  # first survivor of the class
+    start: NDArray[np.intp]  # first survivor, or cell, of the class
     m: NDArray[np.intp]  # number of survivors
     line: NDArray[np.intp]  # of each bin
     index: NDArray[np.intp]  # of each bin in its class
@@ -41,12 +42,14 @@ class _Lines(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """What is cut, class after class: rows, or blocks of equal scores."""
+    """What is cut, class after class: rows, blocks of equal scores, or cells."""
 
     score: NDArray[np.floating]
     positive: NDArray[np.number]  # length of the positives
     length: NDArray[np.float64] | None = None  # None: all are 1
     row: NDArray[np.intp] | None = None  # the first of each, and an end; None: rows
+    upper: NDArray[np.floating] | None = None  # of cells, of which score is the lowest
+    mass: NDArray[np.float64] | None = None  # of cells: summed scores, by length
 
     def lengths(self, edges):
         """Summed lengths of the steps between consecutive edges."""
@@ -54,8 +57,14 @@ class _Steps(NamedTuple):
 
     def masses(self, edges):
         """Summed scores, by length."""
-        mass = self.score if self.length is None else self.score * self.length
+        mass = self.mass
+        if mass is None:
+            mass = self.score if self.length is None else self.score * self.length
         return _sums(mass, edges)
+
+    def highest(self, step):
+        """Highest scores of some steps."""
+        return (self.score if self.upper is None else self.upper)[step]
 
     def rows(self, step):
         """How many rows come before a step."""
@@ -85,13 +94,13 @@ def bins_asked(n_kept, n_bins):
     return np.maximum(root - (root**3 > n_kept), 1)
 
 
-def bin_survivors(survivors: Survivors, n_bins: int | str, ties: str) -> Bins:
+def bin_survivors(survivors: Survivors | Cells, n_bins: int | str, ties: str) -> Bins:
     """Cut the survivors of every class into equal-count bins.
 
     A survivor is as long as its share of the class's weight (1 without weights), so
     that the cuts of ``numpy.array_split`` are whole numbers with weights too. A cut
     that runs through a row, or with ``ties="average"`` a block of equal scores, gives
-    each side its share.
+    each side its share. Cells that a cut runs through must hold one score.
     """
     runs = [
         vars(_bin_run(survivors, first, last, n_bins, ties))
@@ -100,6 +109,23 @@ def bin_survivors(survivors: Survivors, n_bins: int | str, ties: str) -> Bins:
     return Bins(**{
         name: np.concatenate([run[name] for run in runs]) for name in runs[0]
     })
+
+
+def are_cut(cells: Cells, n_bins: int | str) -> NDArray[np.bool_]:
+    """Which cells a cut runs through, though they hold several scores.
+
+    With weights also those that begin at a cut: rows of next to no weight may be first
+    in them, and belong to the bin before.
+    """
+    is_cut = np.zeros(len(cells.lower), dtype=bool)
+    classes = np.flatnonzero(cells.n_kept)
+    lines = _lay_cuts(cells.indptr[classes], cells.n_kept[classes], n_bins)
+    _, cuts, _ = _cut_cells(cells, lines)
+    is_at_cut = cuts.share[:-1] > 0
+    if cells.weight is not None:
+        is_at_cut |= lines.index > 0
+    is_cut[cuts.step[:-1][is_at_cut]] = True
+    return is_cut & ~cells.is_single()
 
 
 def pool_gaps(gap, index, norm):
@@ -122,7 +148,10 @@ def _bin_run(survivors, first_class, last_class, n_bins, ties):
     classes = np.flatnonzero(survivors.n_kept)
     lines = _lay_cuts(survivors.indptr[classes], survivors.n_kept[classes], n_bins)
     weight = survivors.weight
-    if weight is None or (weight == weight[:1]).all():
+    if isinstance(survivors, Cells):
+        steps, cuts, exponent = _cut_cells(survivors, lines)
+        unit = 1.0
+    elif weight is None or (weight == weight[:1]).all():
         steps, cuts = _cut_rows(survivors, lines, ties)
         unit, exponent = 1.0 if weight is None else weight[:1], np.zeros_like(classes)
     else:
@@ -140,7 +169,7 @@ def _bin_run(survivors, first_class, last_class, n_bins, ties):
         class_index=first_class + classes[lines.line],
         index=lines.index,
         lower=steps.score[first].astype(np.float64),
-        upper=steps.score[end - 1].astype(np.float64),
+        upper=steps.highest(end - 1).astype(np.float64),
         count=steps.rows(end) - steps.rows(first),
         weight=np.ldexp(length * unit, exponent[lines.line]),
         mean_proba=mean_proba,
@@ -174,11 +203,11 @@ def _cut_rows(survivors, lines, ties):
         tied = np.flatnonzero(is_tied)
         value, low, high = score[at[tied]], start[tied], lines.m[lines.line][tied]
         high += low
-        step[tied] = _bisect(score, low, high, value, "left")
-        until[tied] = _bisect(score, low, high, value, "right")
+        step[tied] = bisect(score, low, high, value, "left")
+        until[tied] = bisect(score, low, high, value, "right")
         # The negatives of a block come first.
         negative = np.zeros(len(tied), dtype=bool)
-        first_positive = _bisect(outcome, step[tied], until[tied], negative, "right")
+        first_positive = bisect(outcome, step[tied], until[tied], negative, "right")
         share[tied] = (at - step)[tied] / (until - step)[tied]
         positive[tied] = share[tied] * (until[tied] - first_positive)
     length = (at - step).astype(np.float64)
@@ -195,44 +224,71 @@ def _cut_weights(survivors, lines, ties):
     is_new[start] = True
     row = np.flatnonzero(is_new) if ties == "average" else np.arange(len(is_new))
     # Sums over all classes wrap around; their differences are right all the same.
-    sum_length = _sums_before(units)[row]
-    sum_positive = _sums_before(units * survivors.outcome)[row]
+    sum_length = sums_before(units)[row]
+    sum_positive = sums_before(units * survivors.outcome)[row]
     length = np.diff(sum_length).astype(np.float64)
     positive = np.diff(sum_positive).astype(np.float64)
 
     first = np.searchsorted(row, np.append(start, len(score)))
+    step, share = _cut_lengths(sum_length, first, lines, rounding=m / 2)
+    is_tied = ~is_new[row[step]] | ((share > 0) & ~is_new[row[step] + 1])
+    cuts = _split(step, share, length, positive, is_tied)
+    return _Steps(score[row[:-1]], positive, length, row), cuts, exponent
+
+
+def _cut_cells(cells, lines):
+    """Cuts between cells, or through them."""
+    count = cells.count
+    end = np.append(lines.start, len(count))
+    if cells.weight is None:
+        exponent, units = np.zeros_like(lines.m), count
+        _, positive, mass = cells.sums
+        rounding = np.zeros(len(lines.m))
+    else:
+        n_cells = np.diff(end)
+        units, exponent = _whole_units(cells.weight, lines.start, n_cells)
+        positive, mass = np.ldexp(cells.sums[4:], -np.repeat(exponent, n_cells))
+        rounding = n_cells / 2
+    step, share = _cut_lengths(sums_before(units), end, lines, rounding)
+    is_tied = (share > 0) & (np.append(count, 0)[step] > 1)
+    length = units.astype(np.float64)
+    cuts = _split(step, share, length, positive, is_tied)
+    row = sums_before(count)
+    return _Steps(cells.lower, positive, length, row, cells.upper, mass), cuts, exponent
+
+
+def _cut_lengths(sum_length, first, lines, rounding):
+    """For each cut the step that it runs through, and the share of it to the left.
+
+    Lengths of each class are whole numbers, whose sums are off by ``rounding``.
+    """
     total = np.diff(sum_length[first]).astype(np.float64)
     inner = np.flatnonzero(lines.index)
     line = lines.line[inner]
-    place = lines.cut[inner] * (total / m)[line]
+    place = lines.cut[inner] * (total / lines.m)[line]
     # Steps that end at a cut up to the rounding of weights and products end there: no
     # sliver of a row falls behind the cut.
-    slack = (total * 4e-15 + m / 2)[line]
+    slack = (total * 4e-15 + rounding)[line]
     base = sum_length[first[line]]
-    at = _bisect(
+    at = bisect(
         sum_length[1:], first[line], first[line + 1], place + slack, "right", base
     )
     rest = place - (sum_length[at] - base)
     step, share = first[lines.line], np.zeros(len(lines.line))
-    step[inner], share[inner] = at, np.where(rest > slack, rest / length[at], 0)
-    is_split = share > 0
-    is_tied = ~is_new[row[step]] | (is_split & ~is_new[row[step] + 1])
-    cuts = _Cuts(
+    length = (sum_length[at + 1] - sum_length[at]).astype(np.float64)
+    step[inner], share[inner] = at, np.where(rest > slack, rest / length, 0)
+    return step, share
+
+
+def _split(step, share, length, positive, is_tied):
+    return _Cuts(
         step=np.append(step, len(length)),
-        until=np.append(step + is_split, len(length)),
+        until=np.append(step + (share > 0), len(length)),
         length=np.append(share * length[step], 0),
         positive=np.append(share * positive[step], 0),
         share=np.append(share, 0),
         is_tied=np.append(is_tied, False),
     )
-    return _Steps(score[row[:-1]], positive, length, row), cuts, exponent
-
-
-def _sums_before(values):
-    """Sums of all values before each, and of all."""
-    sums = np.zeros(len(values) + 1, values.dtype)
-    np.cumsum(values, out=sums[1:])
-    return sums
 
 
 def _whole_units(weight, start, m):
@@ -247,22 +303,6 @@ def _whole_units(weight, start, m):
     units = weight * np.repeat(np.ldexp(1.0, -half), m)
     units *= np.repeat(np.ldexp(1.0, half - exponent), m)
     return np.maximum(np.rint(units, out=units).astype(np.int64), 1), exponent
-
-
-def _bisect(values, low, high, target, side, base=None):
-    """As np.searchsorted, but every target in a slice of its own.
-
-    With ``base`` that of each target is subtracted from the values.
-    """
-    low, high = low.copy(), high.copy()
-    while (unsure := np.flatnonzero(low < high)).size:
-        middle = (low[unsure] + high[unsure]) // 2
-        found = values[middle] if base is None else values[middle] - base[unsure]
-        wanted = target[unsure]
-        is_before = found < wanted if side == "left" else found <= wanted
-        low[unsure[is_before]] = middle[is_before] + 1
-        high[unsure[~is_before]] = middle[~is_before]
-    return low
 
 
 def _sums(values, edges):

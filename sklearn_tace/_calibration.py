@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sklearn_tace._binning import Bins, bin_survivors, pool_gaps
-from sklearn_tace._filter import filter_scores
+from sklearn_tace._cells import Cells
+from sklearn_tace._filter import filter_scores, warn_of_row
 from sklearn_tace._held import Held
 from sklearn_tace._survivors import Survivors, sort
 from sklearn_tace._validation import check_parameters, check_predictions
@@ -19,7 +20,7 @@ from sklearn_tace._warn import warn
 class Calibration:
     """All that one measurement found; the doors show parts of it."""
 
-    survivors: Survivors
+    survivors: Survivors | Cells
     bins: Bins
     class_errors: NDArray[np.float64]  # (K,) nan where no score survived
     tace: float
@@ -41,8 +42,13 @@ def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
 
 def measure_predictions(given, settings) -> Calibration:
     """Filter, sort, bin and average what has been checked."""
-    batch = filter_scores(given, settings["threshold"])
-    measured = measure(sort(batch, settings["ties"]), settings)
+    batch, odd = filter_scores(given, settings["threshold"])
+    warn_of_row(odd)
+    return _measure_and_warn(sort(batch, settings["ties"]), settings)
+
+
+def _measure_and_warn(survivors, settings):
+    measured = measure(survivors, settings)
     warn_if_undefined(measured, settings["threshold"])
     return measured
 
@@ -51,7 +57,8 @@ def check_and_filter(y_true, y_proba, settings, **data) -> Held:
     """What the threshold keeps of what a user passed."""
     check_parameters(**settings)
     given = check_predictions(y_true, y_proba, **data)
-    batch = filter_scores(given, settings["threshold"], with_rows=True)
+    batch, odd = filter_scores(given, settings["threshold"], with_rows=True)
+    warn_of_row(odd)
     return Held(given.classes, given.names, settings, [batch])
 
 

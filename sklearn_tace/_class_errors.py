@@ -157,7 +157,8 @@ class ClassErrorDisplay(Display):
     @classmethod
     def _collect(cls, report, *, classes=None, name=None):
         """What from_report draws."""
-        settings = report._sort().settings
+        held = report._sort()
+        settings = held.settings
         worst = worst_first(report.class_tace_)
         if classes is None:
             excluded = np.flatnonzero(report.n_kept_ == 0)
@@ -167,9 +168,9 @@ class ClassErrorDisplay(Display):
         else:
             shown = positions(classes, report.classes_)
         known = {}
-        if has_intervals(settings) and len(shown):
+        if has_intervals(held) and len(shown):
             known["intervals"] = report.class_intervals(report.classes_[shown])
-        if has_reference(settings) and len(worst):
+        if has_reference(held) and len(worst):
             quantile = report.expected_class_tace_quantile_
             known["expected"] = report.expected_class_tace_[shown]
             known["expected_quantile"] = quantile[shown]

@@ -17,16 +17,16 @@ def clearest_first(report, n, *, with_intervals=True):
     distance from what chance gives. With intervals, which take their time, it is the
     least that the error may be, after the classes beyond chance have come first.
     """
-    settings = report._sort().settings
+    held = report._sort()
     worst = worst_first(report.class_tace_)
     excess = np.zeros(len(report.classes_))
-    if has_reference(settings) and len(worst):
+    if has_reference(held) and len(worst):
         excess = report.class_tace_ - report.expected_class_tace_quantile_
         worst = worst[np.argsort(-excess[worst], kind="stable")]
     else:
         is_thin = np.isin(report.classes_[worst], report.thin_classes_)
         worst = np.append(worst[~is_thin], worst[is_thin])
-    if with_intervals and has_intervals(settings) and len(worst) > n:
+    if with_intervals and has_intervals(held) and len(worst) > n:
         worst = worst[: max(2 * n, _CANDIDATES)]
         table = report.class_intervals(report.classes_[worst])
         is_within = excess[worst] <= 0

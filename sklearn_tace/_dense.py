@@ -30,7 +30,7 @@ def row_blocks(shape, itemsize, rows=None):
         yield slice(start, start + step) if rows is None else rows[start : start + step]
 
 
-def visit_dense(proba, rows, threshold, add):
+def visit_dense(proba, rows, threshold, add, first_row=0):
     """Check all scores and add those above the threshold.
 
     Parameters
@@ -43,6 +43,8 @@ def visit_dense(proba, rows, threshold, add):
         at threshold 0.05.
     add : callable
         Called with scores, their columns, and their rows as numbers in a part.
+    first_row : int
+        What errors call the first row.
 
     Returns
     -------
@@ -58,7 +60,7 @@ def visit_dense(proba, rows, threshold, add):
         tile = _read(proba, index, columns, by_class)
         scores = in_range(tile)
         if scores is None:
-            row = np.arange(len(proba))[index]
+            row = first_row + np.arange(len(proba))[index]
             raise ValueError(bad_value(tile.T if by_class else tile, row, proba))
         compared = tile if tile.itemsize > 8 else scores
         keep = None if threshold is None else compared > dtype(threshold)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse
 
@@ -14,11 +16,20 @@ from sklearn_tace._warn import warn
 ROW_SUM_TOLERANCE = 1e-3
 
 
-def filter_scores(given, threshold, with_rows=False) -> Batch:
+class OddRow(NamedTuple):
+    """A row that does not sum to one."""
+
+    error: float  # by how much
+    row: int
+    row_sum: float
+
+
+def filter_scores(given, threshold, with_rows=False) -> tuple[Batch, OddRow | None]:
     """Check the scores of ``given`` predictions and keep those above the threshold.
 
     Classes beyond the columns have scores of 0. Rows of weight 0 are absent; with
-    ``with_rows`` the batch tells which of the others its survivors come from.
+    ``with_rows`` the batch tells which of the others its survivors come from. Also
+    returned, for the caller to warn of, is the worst row that does not sum to one.
     """
     threshold = None if threshold is None else float(threshold)
     proba, truth, weight = given.proba, given.truth, given.weight
@@ -34,16 +45,17 @@ def filter_scores(given, threshold, with_rows=False) -> Batch:
     number = _number_rows(proba.shape[0], rows) if with_rows else None
     pieces = _Pieces(truth, weight, number, n_classes)
     visit = visit_sparse if is_sparse else visit_dense
-    odd, mass = visit(proba, rows, threshold, pieces.add)
+    odd, mass = visit(proba, rows, threshold, pieces.add, given.first_row)
     if threshold is None and proba.ndim == 2:
         present = np.arange(n_rows) if rows is None else rows
         zeros = np.zeros(n_rows, np.float32)  # the same word at any precision
         for k in range(proba.shape[1], n_classes):
             pieces.add(zeros, k, present)
+    worst = None
     if proba.ndim == 2 and truth.ndim == 1:
-        _warn_of_row_sums(odd, mass / MASS_ONE, only_above=is_sparse)
+        worst = _worst(given.first_row + odd, mass / MASS_ONE, only_above=is_sparse)
     code, word, kept_weight, row = pieces.join()
-    return Batch(
+    batch = Batch(
         account=Account(
             n_samples=n_rows,
             **_support(truth, weight, n_classes),
@@ -58,6 +70,16 @@ def filter_scores(given, threshold, with_rows=False) -> Batch:
         weight=kept_weight,
         row=row,
     )
+    return batch, worst
+
+
+def warn_of_row(odd):
+    """Warn of the worst of the rows that do not sum to one, if there is one."""
+    if odd is not None:
+        warn(
+            "The y_proba values do not sum to one. Make sure to pass probabilities, "
+            f"not scores. Row {odd.row} sums to {odd.row_sum:.6g}.",
+        )
 
 
 class _Pieces:
@@ -153,12 +175,13 @@ def _support(truth, weight, n_classes):
     return {"support": support, "support_weight": mass}
 
 
-def _warn_of_row_sums(row, row_sum, only_above):
-    """Rows of sparse scores may be truncated; they are not warned of below one."""
+def _worst(row, row_sum, only_above):
+    """The row furthest from a sum of one, if it is beyond the tolerance.
+
+    Rows of sparse scores may be truncated: only sums above one count.
+    """
     error = row_sum - 1 if only_above else np.abs(row_sum - 1)
-    if error.max(initial=0) > ROW_SUM_TOLERANCE:
-        worst = np.argmax(error)
-        warn(
-            "The y_proba values do not sum to one. Make sure to pass probabilities, "
-            f"not scores. Row {row[worst]} sums to {row_sum[worst]:.6g}.",
-        )
+    if error.max(initial=0) <= ROW_SUM_TOLERANCE:
+        return None
+    k = np.argmax(error)
+    return OddRow(float(error[k]), int(row[k]), float(row_sum[k]))

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_tace._cells import Cells
 from sklearn_tace._labels import are_same_labels, listed
-from sklearn_tace._survivors import Batch, Survivors, add_batch, join, sort
+from sklearn_tace._survivors import Batch, Survivors, join, pile, sort
+
+_TOGETHER = "Putting reports or batches together"
 
 
 @dataclass(frozen=True)
 class Held:
-    """Rows seen so far, in batches; and their survivors, once they have been sorted."""
+    """Rows seen so far, in batches; and their survivors, once they have been sorted.
+
+    Where survivors are too many to hold, there are cells instead, and no batches.
+    """
 
     classes: NDArray  # (K,)
     names: tuple  # of the columns of labels and of scores, each a list or None
     settings: dict
     batches: list[Batch]
-    survivors: Survivors | None = None
+    survivors: Survivors | Cells | None = None
+
+    @property
+    def is_condensed(self) -> bool:
+        return isinstance(self.survivors, Cells)
+
+    def refusal(self, what) -> str:
+        """What to say where ``what`` cannot be had of cells."""
+        return (
+            f"{what} needs every probability above the threshold. There were "
+            f"{self.survivors.n_kept.sum():,}, more than scikit-learn's working_memory "
+            "held, so they were summed up. Fit anew after "
+            f"sklearn.set_config(working_memory={self.needed_memory})."
+        )
+
+    @property
+    def needed_memory(self) -> int:
+        """The ``working_memory`` that would hold what has been summed up, in MiB."""
+        return math.ceil(self.survivors.bytes_of_survivors / 2**20)
+
+    def demand_batches(self, what):
+        if self.is_condensed:
+            raise ValueError(self.refusal(what))
 
     def sorted(self) -> Held:
         if self.survivors is not None:
@@ -36,6 +65,7 @@ class Held:
 
     def under(self, settings) -> Held:
         """The same rows for other settings, which keep the same scores."""
+        self.demand_batches(_TOGETHER)
         for name in ("threshold", "ties"):
             if not _is_same_setting(settings[name], self.settings[name]):
                 raise ValueError(
@@ -45,28 +75,43 @@ class Held:
         return replace(self, settings=settings)
 
     def __add__(self, other: Held) -> Held:
+        other.demand_batches(_TOGETHER)
         if not are_same_labels(self.classes, other.classes):
             raise ValueError(
                 f"classes are {listed(other.classes)}, but those of earlier rows are "
                 f"{listed(self.classes)}."
             )
-        for own, others in zip(self.names, other.names, strict=True):
-            if own and others and own != others and sorted(own) == sorted(others):
-                raise ValueError(
-                    f"The columns are {listed(others)}, those of earlier rows are "
-                    f"{listed(own)}: the same in another order."
-                )
+        names = add_names(self.names, other.names)
         with np.errstate(over="ignore"):
-            batches = reduce(add_batch, other.batches, self.batches)
-            total = sum(batch.account.support_weight.sum() for batch in batches)
-        if total == np.inf:
-            raise ValueError(
-                "The sum of sample_weight over all rows is beyond double precision. "
-                "Only ratios matter: scale the weights."
-            )
-        names = zip(self.names, other.names, strict=True)
-        names = tuple(own or others for own, others in names)
+            batches = reduce(_add_batch, other.batches, self.batches)
+            check_total_weight(batch.account for batch in batches)
         return Held(self.classes, names, other.settings, batches)
+
+
+def add_names(names, others):
+    """Names of columns, which must not be those of earlier rows in another order."""
+    for own, new in zip(names, others, strict=True):
+        if own and new and own != new and sorted(own) == sorted(new):
+            raise ValueError(
+                f"The columns are {listed(new)}, those of earlier rows are "
+                f"{listed(own)}: the same in another order."
+            )
+    return tuple(own or new for own, new in zip(names, others, strict=True))
+
+
+def check_total_weight(accounts):
+    """Refuse weights whose sum over all rows is beyond double precision."""
+    with np.errstate(over="ignore"):
+        total = sum(account.support_weight.sum() for account in accounts)
+    if total == np.inf:
+        raise ValueError(
+            "The sum of sample_weight over all rows is beyond double precision. "
+            "Only ratios matter: scale the weights."
+        )
+
+
+def _add_batch(batches, batch):
+    return pile(batches, batch, join)
 
 
 def _is_same_setting(value, other):

@@ -68,7 +68,7 @@ def page(report, held, name=None):
 <main>
 {_paragraphs([explain(held.settings)])}
 <h2>What these rows tell</h2>
-{_list(conclude(report, held.settings, said))}
+{_list(conclude(report, held, said))}
 <h2>What they do not tell</h2>
 {_list(caution(held.settings, said))}
 <h2>What to do</h2>
@@ -123,7 +123,7 @@ def _pictures(report, held):
     level = level_of(held.settings["confidence_level"])
     bins = report.bins_["mean_proba"]
     scale = "log" if np.median(bins) < _SKEWED else "linear"
-    with_chance = has_reference(held.settings)
+    with_chance = has_reference(held)
     panels = []
     for k in classes_to_draw(report):
         label = cut(report.classes_[k], _LABEL_WIDTH)
@@ -143,7 +143,7 @@ def _pictures(report, held):
     if scale == "log":
         of_bins += " The axes are logarithmic; near 0 that of the frequency is linear."
     of_errors = "Full: the error on these rows."
-    if has_intervals(held.settings):
+    if has_intervals(held):
         of_errors += (
             f" Hollow: an estimate without what chance adds; line: {level} interval "
             "for the error on new rows."
@@ -157,14 +157,16 @@ def _pictures(report, held):
         )
     which = "furthest from chance" if with_chance else "of largest error"
     errors = ClassErrorDisplay._collect(report)
-    settings = SensitivityDisplay._collect(report)
     errors = _picture(errors, "Errors of classes, largest first; see the table below")
-    settings = _picture(settings, "TACE by threshold and by number of bins")
-    return (
-        _figure(f"Bins of the classes {which}", panels, of_bins, "pictures")
-        + _figure("Errors of the classes", [errors], of_errors)
-        + _figure("Other settings", [settings], of_settings)
-    )
+    figures = [
+        _figure(f"Bins of the classes {which}", panels, of_bins, "pictures"),
+        _figure("Errors of the classes", [errors], of_errors),
+    ]
+    if not held.is_condensed:
+        settings = SensitivityDisplay._collect(report)
+        settings = _picture(settings, "TACE by threshold and by number of bins")
+        figures.append(_figure("Other settings", [settings], of_settings))
+    return "".join(figures)
 
 
 def _figure(heading, pictures, caption, kind="scrolls wide"):

@@ -29,14 +29,14 @@ _OF_DEBIASED = ("debiased_tace_", "interval_", "direction_p_value_")
 INFERRED = _OF_REFERENCE + _OF_DEBIASED
 
 
-def has_reference(settings):
+def has_reference(held):
     """Whether it is known what chance would give."""
-    return settings["average"] == "macro"
+    return held.settings["average"] == "macro" and not held.is_condensed
 
 
-def has_intervals(settings):
+def has_intervals(held):
     """Whether there are debiased errors and intervals."""
-    return settings["norm"] == "l1"
+    return held.settings["norm"] == "l1" and not held.is_condensed
 
 
 def infer(held, tace, name):
@@ -44,19 +44,21 @@ def infer(held, tace, name):
     settings = held.settings
     average, norm = settings["average"], settings["norm"]
     level = float(settings["confidence_level"])
-    if not has_reference(settings):
+    if held.is_condensed:
+        raise AttributeError(held.refusal(name))
+    if not has_reference(held):
         raise AttributeError(f"{name} is for average='macro', not {average!r}.")
-    if name in _OF_DEBIASED and not has_intervals(settings):
+    if name in _OF_DEBIASED and not has_intervals(held):
         raise AttributeError(f"{name} is for norm='l1', not {norm!r}.")
     shares = shares_of(held.sorted_rows(), settings)
     rng = as_generator(settings["random_state"])
     reference, debiased = UNDEFINED, Debiased(*[np.nan] * 4)
     if shares.n_rows:
         reference = draw_reference(shares, norm, settings["n_draws"], level, rng)
-        if has_intervals(settings):
+        if has_intervals(held):
             debiased = debias(shares, level, tace, rng)
     attributes = _reference_attributes(reference, shares, held.classes)
-    if has_intervals(settings):
+    if has_intervals(held):
         attributes |= {
             "debiased_tace_": debiased.tace,
             "interval_": np.array([debiased.lower, debiased.upper]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_tace._batches import gather_batches
 from sklearn_tace._binning import bins_asked
 from sklearn_tace._calibration import (
     SETTINGS,
@@ -20,6 +22,7 @@ from sklearn_tace._calibration import (
     settings_of,
     warn_if_undefined,
 )
+from sklearn_tace._gather import request_for
 from sklearn_tace._inference import (
     INFERENCE_SETTINGS,
     INFERRED,
@@ -31,7 +34,7 @@ from sklearn_tace._inference import (
 )
 from sklearn_tace._labels import positions
 from sklearn_tace._response import predicted_proba
-from sklearn_tace._validation import check_parameters
+from sklearn_tace._validation import check_parameters, is_wide
 
 # Attributes that are computed from what is held; after partial_fit when first read.
 MEASURED = (
@@ -180,7 +183,8 @@ class Measurement(BaseEstimator):
         ValueError
             Where ``classes`` are missing in the first call, or differ from those of
             earlier rows, as names of columns may. Where ``threshold`` or ``ties``
-            have been changed since.
+            have been changed since. Where probabilities were summed up: see
+            :meth:`from_batches`.
         ValueError, TypeError
             As :func:`tace_error`. In all cases the report is left as it was.
 
@@ -199,7 +203,7 @@ class Measurement(BaseEstimator):
         (3, 0.225)
         """
         held = vars(self).get("_held")
-        if held is None and classes is None and not _is_wide(y):
+        if held is None and classes is None and not is_wide(y):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         batch = check_and_filter(
             y,
@@ -238,7 +242,8 @@ class Measurement(BaseEstimator):
         TypeError
             Where ``other`` is no report.
         ValueError
-            Where the classes or settings of the reports differ.
+            Where the classes or settings of the reports differ, or the probabilities
+            of one were summed up: see :meth:`from_batches`.
         sklearn.exceptions.NotFittedError
             Where ``other`` has not been fitted.
 
@@ -287,9 +292,12 @@ class Measurement(BaseEstimator):
         ]
 
     def _fit(self, y_true, y_proba, **data):
-        held = check_and_filter(
-            y_true, y_proba, settings_of(self, ALL_SETTINGS), **data
-        ).sorted()
+        settings = settings_of(self, ALL_SETTINGS)
+        return self._measure(check_and_filter(y_true, y_proba, settings, **data))
+
+    def _measure(self, held):
+        """Measure these rows and hold no others."""
+        held = held.sorted()
         attributes, measured = _measured(held)
         warn_if_undefined(measured, held.settings["threshold"])
         # From here on nothing fails, so that a failed fit changes nothing.
@@ -354,6 +362,81 @@ class Measurement(BaseEstimator):
             sample_weight=sample_weight,
             caller=("from_predictions", "y_true", "y_proba"),
         )
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Iterable | Callable,
+        *,
+        labels: ArrayLike | None = None,
+        **params,
+    ) -> Self:
+        """Report on rows in batches that can be read again, in bounded memory.
+
+        As long as the probabilities above the threshold fit in scikit-learn's
+        ``working_memory``, 1024 MiB by default, they are held, and the report is what
+        :meth:`partial_fit` makes. Beyond that they are summed up as they come, and
+        batches are read a second time (more often where ``working_memory`` is small for
+        them) for those next to the cuts between bins. The value, the bins and the
+        counts are the same, to 1e-12. What needs every probability is then refused:
+        ``ties="ordinal"``, what chance would give and intervals, :meth:`sensitivity`,
+        :meth:`partial_fit` and :meth:`merge`.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(y, proba)`` or ``(y, proba, sample_weight)`` of one row or more:
+            a list, another object that can be iterated over again, or a function that
+            returns a new iterator each time. What each of them holds is as in
+            :meth:`partial_fit`; the rows of one without weights weigh 1.
+        labels : array-like of shape (n_classes,), default=None
+            Labels of the columns of ``proba``, in their order. Not needed for an
+            indicator.
+        **params : dict
+            Parameters of the report.
+
+        Returns
+        -------
+        report : CalibrationReport
+            The fitted report.
+
+        Raises
+        ------
+        TypeError
+            Where ``batches`` can be read only once, such as a generator.
+        ValueError, TypeError
+            As :meth:`partial_fit`; rows in messages are counted over all batches.
+        ValueError
+            Where there are no batches, or others when they are read again. Where
+            ``working_memory`` is too little for that many bins.
+
+        Warns
+        -----
+        UndefinedMetricWarning, UserWarning
+            As :func:`tace_error`.
+
+        Notes
+        -----
+        The peak of memory is up to six times ``working_memory``, besides the batch.
+        Inference, which ``print`` starts, takes some 150 bytes for each probability
+        that is held: if they just fit, again some 16 times. ``tace_`` and the other
+        attributes that are measured do not need it.
+
+        Examples
+        --------
+        >>> from sklearn_tace import CalibrationReport
+        >>> batches = [(["a", "b"], [0.1, 0.7]), (["b"], [0.6])]
+        >>> report = CalibrationReport.from_batches(
+        ...     batches, labels=["a", "b"], n_bins=2
+        ... )
+        >>> report.n_samples_, round(report.tace_, 3)
+        (3, 0.225)
+        """
+        report = cls(**params)
+        settings = settings_of(report, ALL_SETTINGS)
+        check_parameters(**settings)
+        request = request_for(settings, with_rows=True)
+        return report._measure(gather_batches(batches, settings, request, labels))
 
     @classmethod
     def from_estimator(
@@ -447,6 +530,7 @@ class Measurement(BaseEstimator):
             Before ``fit``.
         ValueError, TypeError
             Where a setting is not allowed, or a threshold is below the report's own.
+            Where probabilities were summed up: see :meth:`from_batches`.
 
         Warns
         -----
@@ -466,7 +550,8 @@ class Measurement(BaseEstimator):
         """
         held = self._sort()
         settings = held.settings
-        if expected and not has_reference(settings):
+        held.demand_batches("sensitivity")
+        if expected and not has_reference(held):
             raise ValueError(
                 f"expected=True is for average='macro', not {settings['average']!r}."
             )
@@ -503,7 +588,8 @@ class Measurement(BaseEstimator):
         Raises
         ------
         ValueError
-            Where the report has no such class, or ``norm`` is not "l1".
+            Where the report has no such class, or ``norm`` is not "l1". Where
+            probabilities were summed up: see :meth:`from_batches`.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
 
@@ -519,7 +605,8 @@ class Measurement(BaseEstimator):
         (array([0.18]), array([0.21]))
         """
         held = self._sort()
-        if not has_intervals(held.settings):
+        held.demand_batches("class_intervals")
+        if not has_intervals(held):
             norm = held.settings["norm"]
             raise ValueError(f"Intervals are for norm='l1', the report has {norm!r}.")
         shown = positions(classes, held.classes).tolist()
@@ -574,11 +661,3 @@ def _measured(held):
         }),
     }
     return attributes, measured
-
-
-def _is_wide(y):
-    """Whether it has several columns, as an indicator has."""
-    try:
-        return np.shape(y)[1:] not in {(), (1,)}
-    except ValueError:  # rows of different lengths
-        return False

@@ -149,12 +149,12 @@ class ReliabilityDisplay(Display):
     @classmethod
     def _collect(cls, report, *, classes=None, name=None):
         """What from_report draws."""
-        settings = report._sort().settings
+        held = report._sort()
         shown = classes_to_draw(report, classes)
         of_bins = _class_of_bins(report)
         rows = np.concatenate([np.flatnonzero(of_bins == k) for k in shown])
         chance = {}
-        if has_reference(settings):
+        if has_reference(held):
             chance["expected_bins"] = report.expected_bins_[rows]
             chance["expected_class_tace_quantile"] = (
                 report.expected_class_tace_quantile_[shown]
@@ -162,7 +162,7 @@ class ReliabilityDisplay(Display):
         return cls(
             report.bins_[rows],
             class_tace=report.class_tace_[shown],
-            confidence_level=settings["confidence_level"],
+            confidence_level=held.settings["confidence_level"],
             name=name,
             **chance,
         )

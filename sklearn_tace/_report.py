@@ -102,7 +102,7 @@ class CalibrationReport(Measurement):
         Mean of the value if the labels were drawn from these very predictions, that
         is, of a perfectly calibrated model. This and the following attributes are
         computed when one of them is first read, or the report is printed; all need
-        ``average="macro"``.
+        ``average="macro"``, and every probability: see :meth:`from_batches`.
     expected_tace_quantile_ : float
         Its quantile at the confidence level.
     p_value_ : float
@@ -264,7 +264,7 @@ class CalibrationReport(Measurement):
                 columns["expected_tace"] = self.expected_class_tace_
                 quantile = self.expected_class_tace_quantile_
                 columns["expected_tace_quantile"] = quantile
-            if expected and has_intervals(self._held.settings):
+            if expected and has_intervals(self._held):
                 table = self.class_intervals()
                 columns |= {name: table[name] for name in table.dtype.names[1:]}
         return pd.DataFrame(columns)

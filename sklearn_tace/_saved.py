@@ -1,8 +1,8 @@
 """A fitted report as plain values, for a file that later versions can read.
 
-What the report holds of its rows is kept whole, so that nothing is lost. Beside it
-stand its numbers, for people and for other programs; of these only what was drawn at
-random is read back.
+What the report holds of its rows (batches, or cells where survivors were too many) is
+kept whole, so that nothing is lost. Beside it stand its numbers, for people and for
+other programs; of these only what was drawn at random is read back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import numbers
 
 import numpy as np
 
+from sklearn_tace._binning import are_cut
 from sklearn_tace._calibration import SETTINGS, as_table
+from sklearn_tace._cells import Cells
 from sklearn_tace._held import Held
 from sklearn_tace._inference import INFERENCE_SETTINGS, INFERRED
 from sklearn_tace._labels import check_labels
@@ -25,6 +27,7 @@ FORMAT = "sklearn_tace.CalibrationReport"
 FORMAT_VERSION = 1
 
 _OF_BATCH = ("code", "word", "weight", "row")
+_OF_CELLS = ("indptr", "lower", "upper", "sums")
 _OF_ACCOUNT = ("support", "support_weight")
 # Of an account, besides the arrays and the precision.
 _KINDS = {
@@ -36,6 +39,7 @@ _KINDS = {
 }
 _WIDEST = 4 * 10_000  # label, in bytes
 _MOST = 2**50  # rows times classes
+_SLACK = 1 + 1e-9
 # Where numpy does not check the place in its buffer: its name, and the last.
 _POSITIONS = {
     "MT19937": ("pos", 624),
@@ -55,6 +59,7 @@ def to_document(parameters, held, measured, inferred):
         for name, value in settings.items()
         if name not in parameters or value != parameters[name]
     }
+    parts = [held.survivors] if held.is_condensed else held.batches
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -66,8 +71,9 @@ def to_document(parameters, held, measured, inferred):
             "settings": changed,  # since the rows were seen
             "classes": _labels(held.classes),
             "names": _plain(held.names),
-            "accounts": [_account(batch.account) for batch in held.batches],
-            "arrays": _arrays(held.batches),
+            "accounts": [_account(part.account) for part in parts],
+            "arrays": _arrays(parts),
+            "is_condensed": held.is_condensed,
         },
     }
 
@@ -103,10 +109,10 @@ def _read(document):
     names = tuple(saved["names"])
     _demand(len(names) == 2 and all(map(_are_names, names)), "names")
     _demand(saved["accounts"], "accounts")
-    batches = list(_read_batches(saved))
-    for batch in batches:
-        _check(batch, len(classes))
-    held = Held(classes, names, settings, batches)
+    batches, cells = _read_parts(saved, len(classes))
+    if cells is not None:
+        _demand(not are_cut(cells, settings["n_bins"]).any(), "the bins")
+    held = Held(classes, names, settings, batches, cells)
     inferred = {
         name: _inferred(value, classes.dtype)
         for name, value in document["inferred"].items()
@@ -142,39 +148,44 @@ def _account(account):
     return _plain(saved | {"dtype": account.dtype.str})
 
 
-def _arrays(batches):
-    """The arrays of all batches as one .npz, in characters."""
+def _arrays(parts):
+    """The arrays of all batches, or of cells, as one .npz, in characters."""
     arrays = {}
-    for k, batch in enumerate(batches):
-        of_batch = vars(batch) | vars(batch.account)
-        for name in _OF_BATCH + _OF_ACCOUNT:
-            if of_batch[name] is not None:
-                arrays[f"{name}_{k}"] = of_batch[name]
+    for k, part in enumerate(parts):
+        of_part = vars(part) | vars(part.account)
+        for name in _OF_BATCH + _OF_CELLS + _OF_ACCOUNT:
+            if of_part.get(name) is not None:
+                arrays[f"{name}_{k}"] = of_part[name]
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return base64.b64encode(file.getvalue()).decode()
 
 
-def _read_batches(saved):
+def _read_parts(saved, n_classes):
+    """Batches; or none, and cells."""
+    is_condensed, parts = saved.get("is_condensed", False), []
+    names = _OF_CELLS if is_condensed else _OF_BATCH
     characters = io.BytesIO(base64.b64decode(saved["arrays"]))
     with np.load(characters, allow_pickle=False) as arrays:
         for k, account in enumerate(saved["accounts"]):
             of_account = {name: arrays[f"{name}_{k}"] for name in _OF_ACCOUNT}
             of_account |= account | {"dtype": np.dtype(account["dtype"])}
-            of_batch = {name: arrays.get(f"{name}_{k}") for name in _OF_BATCH}
-            yield Batch(Account(**of_account), **of_batch)
+            account = Account(**of_account)
+            _check_account(account, n_classes)
+            parts.append((account, *(arrays.get(f"{name}_{k}") for name in names)))
+    if not is_condensed:
+        batches = [Batch(*part) for part in parts]
+        for batch in batches:
+            _check_batch(batch, n_classes)
+        return batches, None
+    (part,) = parts
+    cells = Cells(*part, level=0)
+    _check_cells(cells, n_classes)
+    return [], cells
 
 
-def _check(batch, n_classes):
-    """Refuse what would read foreign memory, or could not come from any rows."""
-    account, shape = batch.account, batch.word.shape
-    for name, kind in (("code", "u"), ("word", "u"), ("row", "u"), ("weight", "f")):
-        values = getattr(batch, name)
-        is_absent = name == "weight" and values is None
-        _demand(
-            is_absent or (values.dtype.kind == kind and values.shape == shape),
-            f"the array of each {name}",
-        )
+def _check_account(account, n_classes):
+    """Refuse, as below, what could not come from any rows, or reads foreign memory."""
     for name, kind in (("support", "i"), ("support_weight", "f")):
         values = getattr(account, name)
         is_whole = values.dtype.kind == kind and values.shape == (n_classes,)
@@ -187,6 +198,17 @@ def _check(batch, n_classes):
     _demand(account.mass <= 2 * n_scores * MASS_ONE, "mass")
     _demand(account.largest_score <= 1, "largest_score")
     _demand(account.dtype.kind == "f", "the precision")
+
+
+def _check_batch(batch, n_classes):
+    account, shape = batch.account, batch.word.shape
+    for name, kind in (("code", "u"), ("word", "u"), ("row", "u"), ("weight", "f")):
+        values = getattr(batch, name)
+        is_absent = name == "weight" and values is None
+        _demand(
+            is_absent or (values.dtype.kind == kind and values.shape == shape),
+            f"the array of each {name}",
+        )
     _demand(len(shape) == 1 and batch.word.itemsize in {4, 8}, "the scores")
     score, _ = unpack(batch.word.copy())
     _demand(((score >= 0) & (score <= 1)).all(), "a score")
@@ -194,6 +216,31 @@ def _check(batch, n_classes):
     _demand(not shape[0] or batch.row.max() < account.n_samples, "a row")
     if batch.weight is not None:
         _demand((batch.weight > 0).all() and batch.weight.sum() < np.inf, "a weight")
+
+
+def _check_cells(cells, n_classes):
+    n_cells, indptr, sums = len(cells.lower), cells.indptr, cells.sums
+    _demand(indptr.dtype.kind == "i" and indptr.shape == (n_classes + 1,), "indptr")
+    _demand(indptr[0] == 0 and indptr[-1] == n_cells, "indptr")
+    _demand((np.diff(indptr) >= 0).all(), "indptr")
+    _demand(sums.ndim == 2 and len(sums) in {3, 6}, "a sum")
+    for values in (cells.lower, cells.upper, *sums):
+        is_right = values.dtype == np.float64 and values.shape == (n_cells,)
+        _demand(is_right, "a cell")
+    is_in_order = (cells.lower >= 0) & (cells.lower <= cells.upper) & (cells.upper <= 1)
+    _demand(is_in_order.all(), "a score")
+    _demand((sums >= 0).all() and np.isfinite(sums).all(), "a sum")
+    _demand((sums[:2] == np.rint(sums[:2])).all() and (sums[0] >= 1).all(), "a count")
+    for total, positive, mass in sums.reshape(-1, 3, n_cells):
+        _demand((positive <= total * _SLACK).all(), "a sum")
+        _demand((mass <= total * cells.upper * _SLACK).all(), "a sum")
+        _demand((mass * _SLACK >= total * cells.lower).all(), "a sum")
+    follows = np.ones(n_cells + 1, dtype=bool)
+    follows[1:-1] = cells.lower[1:] > cells.upper[:-1]
+    follows[indptr] = True
+    _demand(follows.all(), "the order of scores")
+    _demand((cells.n_kept <= cells.account.n_samples).all(), "a count")
+    _demand((cells.kept_positives <= cells.account.support).all(), "a count")
 
 
 def _check_inferred(inferred, n_classes):

@@ -144,7 +144,8 @@ class SensitivityDisplay(Display):
     @classmethod
     def _collect(cls, report, *, thresholds=None, bin_counts=None, name=None):
         """What from_report draws."""
-        settings = report._sort().settings
+        held = report._sort()
+        settings = held.settings
         threshold, n_bins = settings["threshold"], settings["n_bins"]
         if thresholds is not None:
             thresholds = _in_order(thresholds)
@@ -160,7 +161,7 @@ class SensitivityDisplay(Display):
         with warnings.catch_warnings():
             # Where nothing is left the curve ends.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            expected = has_reference(settings)
+            expected = has_reference(held)
             by_threshold = report.sensitivity(thresholds=thresholds, expected=expected)
             by_n_bins = report.sensitivity(n_bins=bin_counts, expected=expected)
         return cls(

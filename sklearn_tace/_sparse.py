@@ -13,7 +13,7 @@ from sklearn_tace._survivors import mass_units, only_odd
 _BLOCK_ENTRIES = 2**17
 
 
-def visit_sparse(proba, rows, threshold, add):
+def visit_sparse(proba, rows, threshold, add, first_row=0):
     """Check all scores and add those above the threshold.
 
     Parameters
@@ -24,6 +24,8 @@ def visit_sparse(proba, rows, threshold, add):
     threshold : float
     add : callable
         Called with scores, their columns and their rows.
+    first_row : int
+        What errors call the first row.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def visit_sparse(proba, rows, threshold, add):
         data = proba.data[stored]
         scores = in_range(data)
         if scores is None:
-            raise ValueError(bad_value(data, row, proba))
+            raise ValueError(bad_value(data, first_row + row, proba))
         sums = np.concatenate([[0], np.cumsum(mass_units(scores))])
         mass[start:stop] = np.diff(sums[indptr[start : stop + 1] - indptr[start]])
         compared = data if data.itemsize > 8 else scores

@@ -50,13 +50,19 @@ def state(report, held, *, draws=True) -> Statements:
     settings = held.settings
     average, norm, level = map(settings.get, ("average", "norm", "confidence_level"))
     n_bins, ties, threshold = map(settings.get, ("n_bins", "ties", "threshold"))
-    with_chance = has_reference(settings) and not np.isnan(report.tace_)
+    with_chance = has_reference(held) and not np.isnan(report.tace_)
     with_chance &= draws or "expected_tace_" in vars(report)
-    with_interval = with_chance and has_intervals(settings)
+    with_interval = with_chance and has_intervals(held)
     p = _p_value(report, with_interval) if with_chance else None
     is_clear = None if p is None else p <= 1 - level
     weighted = "" if held.survivors.weight is None else " (weighted)"
     notes = list(_notes(report, n_bins, ties))
+    if held.is_condensed:
+        notes.append(
+            "More was kept than scikit-learn's working_memory held: what chance would "
+            "give, an interval and other settings are not known. It would take "
+            f"{held.needed_memory:,} MiB."
+        )
     if with_interval:
         notes += _notes_on_interval(report, is_clear)
     return Statements(

@@ -7,6 +7,7 @@ probability.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -37,6 +38,19 @@ class Account:
     one_column: bool  # the first class's scores are complements of the second's
     one_label: bool  # every row is of one class (if rows are numbered)
 
+    @property
+    def n_bytes(self) -> int:
+        return self.support.nbytes + self.support_weight.nbytes
+
+    def share_of_mass(self, n_scores, total) -> float:
+        """Share that some scores have in the sum of all; nan where that is 0."""
+        if not self.mass:
+            return float("nan")
+        if n_scores == self.n_samples * len(self.support):
+            return 1.0
+        share = total / (self.mass / MASS_ONE)
+        return float(min(share, 1.0))  # rows may sum to a bit more than they count
+
     def __add__(self, other: Account) -> Account:
         if not other.n_samples:
             return self
@@ -63,6 +77,27 @@ class Batch:
     word: NDArray[np.unsignedinteger]  # (m,) score and outcome, see pack
     weight: NDArray[np.float64] | None  # (m,) None where all rows weigh the same
     row: NDArray[np.unsignedinteger] | None  # (m,) numbers of the rows, if asked for
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that survivors take, numbers of rows of any type as 4 bytes each."""
+        n_bytes = self.code.itemsize + self.word.itemsize
+        n_bytes += 8 * (self.weight is not None) + 4 * (self.row is not None)
+        return n_bytes * len(self.word)
+
+    @property
+    def total_bytes(self) -> int:
+        return self.n_bytes + self.account.n_bytes
+
+    def pieces(self, n) -> Iterator[Batch]:
+        """At most n survivors at a time, without the numbers of their rows.
+
+        Each piece has the account of all.
+        """
+        for start in range(0, max(len(self.word), 1), n):
+            part = slice(start, start + n)
+            weight = None if self.weight is None else self.weight[part]
+            yield Batch(self.account, self.code[part], self.word[part], weight, None)
 
 
 @dataclass(frozen=True)
@@ -94,13 +129,8 @@ class Survivors:
 
     @property
     def kept_mass(self) -> float:
-        """Share of the sum of all scores; nan where that is 0."""
-        if not self.account.mass:
-            return float("nan")
-        if len(self.score) == self.account.n_samples * len(self.account.support):
-            return 1.0
-        kept = self.score.sum(dtype=np.float64) / (self.account.mass / MASS_ONE)
-        return float(min(kept, 1.0))  # rows may sum to a bit more than they count
+        total = self.score.sum(dtype=np.float64)
+        return self.account.share_of_mass(len(self.score), total)
 
     def of_classes(self, first, last) -> Survivors:
         """Those of consecutive classes; views."""
@@ -116,8 +146,22 @@ class Survivors:
         keep = self.score > np.repeat(lowest, self.n_kept)
         largest = max(self.account.largest_score, self.score.max(initial=0))
         account = replace(self.account, largest_score=float(largest))
-        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
-        return replace(self._take(keep, indptr), account=account)
+        return replace(self.where(keep), account=account)
+
+    def within(self, indptr, lower, upper) -> Survivors:
+        """Those in intervals, which do not overlap.
+
+        Class k owns the intervals ``indptr[k]:indptr[k + 1]``.
+        """
+        k = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        start, stop = self.indptr[k], self.indptr[k + 1]
+        mark = np.zeros(len(self.score) + 1, dtype=np.intp)
+        np.add.at(mark, bisect(self.score, start, stop, lower, "left"), 1)
+        np.add.at(mark, bisect(self.score, start, stop, upper, "right"), -1)
+        return self.where(np.cumsum(mark[:-1]) > 0)
+
+    def where(self, keep) -> Survivors:
+        return self._take(keep, sums_before(keep, np.intp)[self.indptr])
 
     def _take(self, part, indptr) -> Survivors:
         return replace(
@@ -168,20 +212,16 @@ def unpack(word):
     return word.view(f"f{word.itemsize}"), outcome
 
 
-def add_batch(batches: list[Batch], batch: Batch) -> list[Batch]:
-    """The batches and one more, of which few are kept apart.
+def pile(parts: list, part, merge) -> list:
+    """The parts, say batches, and one more, of which few are kept apart.
 
-    Batches are joined when they are of similar size, so that each survivor moves a
-    few times only and there are only a few accounts, which grow with the classes.
+    They are merged when they are of similar size, so that each survivor moves a few
+    times only and there are only a few accounts, which grow with the classes.
     """
-    batches = [*batches, batch]
-
-    def size(batch):
-        return len(batch.word) + len(batch.account.support)
-
-    while len(batches) > 1 and size(batches[-2]) < 2 * size(batches[-1]):
-        batches[-2:] = [join(batches[-2:])]
-    return batches
+    parts = [*parts, part]
+    while len(parts) > 1 and parts[-2].total_bytes < 2 * parts[-1].total_bytes:
+        parts[-2:] = [merge(parts[-2:])]
+    return parts
 
 
 def join(batches: list[Batch]) -> Batch:
@@ -301,3 +341,26 @@ def _sorted_order(score, outcome, indptr):
         keys = (score[part],) if outcome is None else (outcome[part], score[part])
         part[:] = part[np.lexsort(keys)]
     return position
+
+
+def sums_before(values, dtype=None):
+    """Sums of all values before each, and of all."""
+    sums = np.zeros(len(values) + 1, dtype or values.dtype)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def bisect(values, low, high, target, side, base=None):
+    """As np.searchsorted, but every target in a slice of its own.
+
+    With ``base`` that of each target is subtracted from the values.
+    """
+    low, high = low.copy(), high.copy()
+    while (unsure := np.flatnonzero(low < high)).size:
+        middle = (low[unsure] + high[unsure]) // 2
+        found = values[middle] if base is None else values[middle] - base[unsure]
+        wanted = target[unsure]
+        is_before = found < wanted if side == "left" else found <= wanted
+        low[unsure[is_before]] = middle[is_before] + 1
+        high[unsure[~is_before]] = middle[~is_before]
+    return low

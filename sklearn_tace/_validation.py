@@ -35,6 +35,9 @@ _OPTIONS = {
 }
 
 
+NO_WEIGHT = "Sample weights must contain at least one non-zero number."
+
+
 @dataclass(frozen=True)
 class Predictions:
     """Labels, scores and weights as plain arrays that belong together."""
@@ -44,6 +47,7 @@ class Predictions:
     truth: NDArray  # (n,) column of each row's class, or (n, K) of 0 and 1
     weight: NDArray[np.float64] | None  # (n,)
     names: tuple  # of the columns of y_true and y_proba, each a list or None
+    first_row: int = 0  # what messages call the first row
 
 
 def check_parameters(**settings):
@@ -125,6 +129,8 @@ def check_predictions(
     caller=None,
     classes=None,
     is_part=False,
+    first_row=0,
+    argument=None,
 ):
     """Canonical arrays from what a user passed.
 
@@ -132,34 +138,24 @@ def check_predictions(
     ``y_true`` are then classes without a column. ``caller`` names the called function
     and its first two arguments, for messages about swapped ones. ``classes`` are
     labels that have been checked before, with other rows. Of a part of the rows
-    (``is_part``) all weights may be 0.
+    (``is_part``), which begins with ``first_row``, all weights may be 0. ``argument``
+    is what the caller calls the ``labels`` or ``classes``.
     """
-    hint = ""
-    if caller is not None:
-        hint = " {} takes ({}, {}): labels first, predicted probabilities second"
-        hint = hint.format(*caller)
-    y = _as_array(y_true, "y_true", as_label_array)
+    hint = order_of_arguments(caller)
+    y = as_array(y_true, "y_true", as_label_array)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     proba = _as_score_array(y_proba)
-    if y.ndim > 2 or (y.ndim == 2 and proba.ndim == 1):
-        name = "y_true" if caller is None else caller[1]
-        raise ValueError(f"{hint}; got {name} of shape {y.shape}.".strip(" ;"))
+    check_shapes(y, proba, caller)
     if y.ndim == 2:
         y = _check_indicator(y, hint)
     else:
         found, code = encode_labels(y, "y_true", hint)
 
     proba = _check_scores(proba, y_proba)
-    check_consistent_length(y, proba)
     weight = check_weight(sample_weight, len(y), is_part)
     names = column_names(y_proba)
-    if y.ndim == 2 and y.shape != proba.shape:
-        raise ValueError(
-            f"y_true is an indicator of shape {y.shape}, but y_proba has shape "
-            f"{proba.shape}."
-        )
-    argument = "classes" if is_part else "labels"
+    argument = argument or ("classes" if is_part else "labels")
     if labels is not None:
         classes = check_labels(labels, argument)
     given = classes is not None
@@ -180,7 +176,7 @@ def check_predictions(
 
     if y.ndim == 2:
         names = _several(names_of_y), _several(names)
-        return Predictions(classes, proba, y, weight, names)
+        return Predictions(classes, proba, y, weight, names, first_row)
     if proba.shape[1:] == (1,) and len(classes) == 2:
         if scipy.sparse.issparse(proba):
             raise ValueError(
@@ -192,7 +188,43 @@ def check_predictions(
         classes = add_unseen(found, classes, fitted)
     columns = find_columns(found, classes)
     refuse_unknown(found[columns < 0], classes)
-    return Predictions(classes, proba, columns[code], weight, (None, _several(names)))
+    names = None, _several(names)
+    return Predictions(classes, proba, columns[code], weight, names, first_row)
+
+
+def order_of_arguments(caller):
+    """A hint for those who have swapped them."""
+    if caller is None:
+        return ""
+    hint = " {} takes ({}, {}): labels first, predicted probabilities second"
+    return hint.format(*caller)
+
+
+def check_shapes(y, proba, caller):
+    """Refuse shapes that do not fit together, of arrays of any kind."""
+    if y.ndim > 2 or (y.ndim == 2 and proba.ndim == 1):
+        name = "y_true" if caller is None else caller[1]
+        got = f"{order_of_arguments(caller)}; got {name} of shape {y.shape}."
+        raise ValueError(got.strip(" ;"))
+    if proba.ndim > 2:
+        raise ValueError(
+            f"y_proba must have one or two dimensions, got shape {proba.shape}. "
+            "Multi-output classifiers are not supported: score each output on its own."
+        )
+    check_consistent_length(y, proba)
+    if y.shape[1:] not in {(), (1,)} and y.shape != proba.shape:
+        raise ValueError(
+            f"y_true is an indicator of shape {y.shape}, but y_proba has shape "
+            f"{proba.shape}."
+        )
+
+
+def is_wide(y):
+    """Whether it has several columns, as an indicator has."""
+    try:
+        return np.shape(y)[1:] not in {(), (1,)}
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _several(names):
@@ -200,7 +232,7 @@ def _several(names):
     return list(map(str, names)) if names and len(names) > 1 else None
 
 
-def _as_array(values, name, convert=np.asarray):
+def as_array(values, name, convert=np.asarray):
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} has masked entries. Remove those rows, or give them weight 0 and "
@@ -225,7 +257,7 @@ def _as_array(values, name, convert=np.asarray):
     )
 
 
-def _as_scores(frame):
+def as_scores(frame):
     """As np.asarray, but nullable columns of pandas keep their precision."""
     dtypes = getattr(frame, "dtypes", ())
     dtypes = list(dtypes) if hasattr(dtypes, "__iter__") else [dtypes]
@@ -258,7 +290,7 @@ def _as_score_array(y_proba):
         )
     if scipy.sparse.issparse(y_proba):
         return _as_csr(y_proba)
-    return _as_array(y_proba, "y_proba", _as_scores)
+    return as_array(y_proba, "y_proba", as_scores)
 
 
 def _as_csr(y_proba):
@@ -319,11 +351,6 @@ def _check_scores(proba, y_proba):
     """The scores as numbers, one- or two-dimensional, values unchecked."""
     if scipy.sparse.issparse(proba):
         return proba
-    if proba.ndim > 2:
-        raise ValueError(
-            f"y_proba must have one or two dimensions, got shape {proba.shape}. "
-            "Multi-output classifiers are not supported: score each output on its own."
-        )
     if proba.size == 0:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={proba.shape}) while a minimum of 1 "
@@ -340,23 +367,16 @@ def check_weight(sample_weight, n_samples, is_part):
         return None
     if np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(n_samples, sample_weight)
-    weight = _as_array(sample_weight, "sample_weight")
-    if weight.ndim != 1:
-        raise ValueError(
-            f"Sample weights must be 1D array or scalar, got {weight.ndim}D array."
-        )
+    weight = as_array(sample_weight, "sample_weight")
+    check_weight_shape(weight.shape, n_samples)
     weight = check_array(
         _as_numbers(weight, "sample_weight"),
         ensure_2d=False,
         ensure_non_negative=True,
         input_name="sample_weight",
     )
-    if len(weight) != n_samples:
-        raise ValueError(
-            f"sample_weight has {len(weight)} entries for {n_samples} samples."
-        )
     if not weight.any() and not is_part:
-        raise ValueError("Sample weights must contain at least one non-zero number.")
+        raise ValueError(NO_WEIGHT)
     with np.errstate(over="ignore"):
         total = weight.sum()
     lowest = 0 if is_part else np.finfo(np.float64).tiny
@@ -366,6 +386,17 @@ def check_weight(sample_weight, n_samples, is_part):
             "ratios matter: scale the weights."
         )
     return weight
+
+
+def check_weight_shape(shape, n_samples):
+    if len(shape) != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {len(shape)}D array."
+        )
+    if shape[0] != n_samples:
+        raise ValueError(
+            f"sample_weight has {shape[0]} entries for {n_samples} samples."
+        )
 
 
 def _check_indicator(y, hint):

@@ -74,7 +74,7 @@ def test_no_private_name_of_scikit_learn_is_imported(path):
 
 
 def test_numerics_import_no_scikit_learn():
-    numerics = ("filter", "dense", "sparse", "range", "survivors", "binning")
+    numerics = ("filter", "dense", "sparse", "range", "survivors", "cells", "binning")
     for name in (*numerics, "shares", "reference", "signs", "debias"):
         name = f"_{name}.py"
         source = Path(sklearn_tace.__file__).with_name(name).read_text()
