@@ -10,9 +10,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn_tace._binning import Bins, bin_survivors, pool_gaps
 from sklearn_tace._cells import Cells
 from sklearn_tace._filter import filter_scores, warn_of_row
+from sklearn_tace._gather import request_for
 from sklearn_tace._held import Held
 from sklearn_tace._survivors import Survivors, sort
-from sklearn_tace._validation import check_parameters, check_predictions
+from sklearn_tace._validation import check_parameters, check_predictions, is_dask
 from sklearn_tace._warn import warn
 
 
@@ -37,6 +38,9 @@ def settings_of(door, names=SETTINGS):
 def check_and_measure(y_true, y_proba, settings, **data) -> Calibration:
     """The way from what a user passed to every number of the package."""
     check_parameters(**settings)
+    if is_dask(y_proba):
+        held = _gather_chunks(y_true, y_proba, settings, False, **data).sorted()
+        return _measure_and_warn(held.survivors, settings)
     return measure_predictions(check_predictions(y_true, y_proba, **data), settings)
 
 
@@ -56,10 +60,19 @@ def _measure_and_warn(survivors, settings):
 def check_and_filter(y_true, y_proba, settings, **data) -> Held:
     """What the threshold keeps of what a user passed."""
     check_parameters(**settings)
+    if is_dask(y_proba):
+        return _gather_chunks(y_true, y_proba, settings, True, **data)
     given = check_predictions(y_true, y_proba, **data)
     batch, odd = filter_scores(given, settings["threshold"], with_rows=True)
     warn_of_row(odd)
     return Held(given.classes, given.names, settings, [batch])
+
+
+def _gather_chunks(y_true, y_proba, settings, with_rows, **data):
+    from sklearn_tace._dask import gather_chunks  # imports dask, which few have
+
+    request = request_for(settings, with_rows)
+    return gather_chunks(y_true, y_proba, settings, request, **data)
 
 
 def measure(survivors, settings) -> Calibration:

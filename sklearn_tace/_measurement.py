@@ -111,9 +111,12 @@ class Measurement(BaseEstimator):
         ----------
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, or an indicator of 0 and 1 (multilabel).
-        proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
-                array-like of shape (n_samples,)
-            Predicted probabilities; a 1-D array is that of the second label.
+        proba : {array-like, sparse matrix, dask array} of shape \
+                (n_samples, n_classes) or array-like of shape (n_samples,)
+            Predicted probabilities; a 1-D array is that of the second label. See
+            :func:`tace_error` for dask arrays. If more of theirs is above the threshold
+            than ``working_memory`` holds, the report lacks what :meth:`from_batches`
+            lists.
         labels : array-like of shape (n_classes,), default=None
             Labels of the columns of ``proba``, in their order. See
             :func:`tace_error` for the default.
@@ -163,8 +166,8 @@ class Measurement(BaseEstimator):
         ----------
         y : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, or an indicator of 0 and 1 (multilabel).
-        proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
-                array-like of shape (n_samples,)
+        proba : {array-like, sparse matrix, dask array} of shape \
+                (n_samples, n_classes) or array-like of shape (n_samples,)
             Predicted probabilities; a 1-D array is that of the second label.
         classes : array-like of shape (n_classes,), default=None
             Labels of the columns of ``proba``, in their order. Needed in the first
@@ -333,8 +336,8 @@ class Measurement(BaseEstimator):
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
             Labels, or an indicator of 0 and 1 (multilabel).
-        y_proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
-                array-like of shape (n_samples,)
+        y_proba : {array-like, sparse matrix, dask array} of shape \
+                (n_samples, n_classes) or array-like of shape (n_samples,)
             Predicted probabilities; a 1-D array is that of the second label.
         labels : array-like of shape (n_classes,), default=None
             Labels of the columns of ``y_proba``, in their order.

@@ -36,14 +36,18 @@ def tace_error(
     y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
         Labels; or an indicator of 0 and 1, one column a class, where several
         classes can be true (multilabel).
-    y_proba : {array-like, sparse matrix} of shape (n_samples, n_classes) or \
-            array-like of shape (n_samples,)
+    y_proba : {array-like, sparse matrix, dask array} of shape \
+            (n_samples, n_classes) or array-like of shape (n_samples,)
         Predicted probabilities. One dimension, or one column, is the probability
         of the second of two labels. Values may leave [0, 1] by 1e-5 and are then
         clipped. Rows that do not sum to one within 1e-3 cause a warning, unless
         ``y_true`` is an indicator; they are not renormalized. What a sparse matrix
         (any format) does not store is 0; its rows may sum to less than one. What was
-        cut off, as in a top-k, must not be above the threshold.
+        cut off, as in a top-k, must not be above the threshold. Chunks of a dask array
+        (or data frame) are filtered where they are; ``y_true`` and ``sample_weight``
+        may be dask arrays too. If more is above the threshold than scikit-learn's
+        ``working_memory`` holds, the value is found in bounded memory, to within 1e-12;
+        each chunk is then computed twice, seldom more often.
     threshold : float in [0, 1) or None, default=0.01
         Probabilities at or below it are discarded, compared at the precision
         of ``y_proba``. With None all are kept, which is the adaptive calibration
@@ -83,6 +87,8 @@ def tace_error(
     ValueError
         Where labels, probabilities or weights are missing, out of range, of
         unequal length, or do not fit together; where a parameter is out of range.
+        For dask arrays, where ``ties="ordinal"`` or the bins need more than
+        ``working_memory``.
     TypeError
         Where a parameter is of the wrong type, or ``y_true`` is sparse.
 

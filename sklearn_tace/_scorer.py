@@ -17,7 +17,7 @@ from sklearn_tace._calibration import (
     settings_of,
 )
 from sklearn_tace._response import predicted_proba
-from sklearn_tace._validation import check_parameters, check_predictions
+from sklearn_tace._validation import check_parameters, check_predictions, is_dask
 
 
 class TACEScorer(BaseEstimator):
@@ -227,12 +227,12 @@ class CalibrationScorer(TACEScorer):
         response = predicted_proba(estimator, X, y)
         settings = settings_of(self)
         check_parameters(**settings)
-        given = check_predictions(y, **response._asdict(), sample_weight=sample_weight)
-        if scipy.sparse.issparse(given.proba):
+        if scipy.sparse.issparse(response.y_proba) or is_dask(response.y_proba):
             raise ValueError(
-                "CalibrationScorer needs dense probabilities, for neg_ace and "
-                "neg_log_loss. Use TACEScorer."
+                "CalibrationScorer needs dense probabilities in memory, for neg_ace "
+                "and neg_log_loss. Use TACEScorer."
             )
+        given = check_predictions(y, **response._asdict(), sample_weight=sample_weight)
         figures = {"neg_tace": 0.0 - measure_predictions(given, settings).tace}
         with warnings.catch_warnings():
             # Rows that do not sum to one were reported with the first figure.

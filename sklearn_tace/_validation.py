@@ -128,6 +128,7 @@ def check_predictions(
     fitted=None,
     caller=None,
     classes=None,
+    unseen=None,
     is_part=False,
     first_row=0,
     argument=None,
@@ -137,9 +138,10 @@ def check_predictions(
     ``fitted`` names the classifier whose classes the ``labels`` are: other labels in
     ``y_true`` are then classes without a column. ``caller`` names the called function
     and its first two arguments, for messages about swapped ones. ``classes`` are
-    labels that have been checked before, with other rows. Of a part of the rows
-    (``is_part``), which begins with ``first_row``, all weights may be 0. ``argument``
-    is what the caller calls the ``labels`` or ``classes``.
+    labels that have been checked before, with other rows, and ``unseen`` those that
+    then had no column. Of a part of the rows (``is_part``), which begins with
+    ``first_row``, all weights may be 0. ``argument`` is what the caller calls the
+    ``labels`` or ``classes``.
     """
     hint = order_of_arguments(caller)
     y = as_array(y_true, "y_true", as_label_array)
@@ -186,6 +188,8 @@ def check_predictions(
         proba = proba[:, 0]
     if fitted is not None:
         classes = add_unseen(found, classes, fitted)
+    if unseen is not None:
+        classes = np.concatenate([classes, unseen])
     columns = find_columns(found, classes)
     refuse_unknown(found[columns < 0], classes)
     names = None, _several(names)
@@ -217,6 +221,12 @@ def check_shapes(y, proba, caller):
             f"y_true is an indicator of shape {y.shape}, but y_proba has shape "
             f"{proba.shape}."
         )
+
+
+def is_dask(values):
+    """Whether it is computed by dask, later."""
+    graph = getattr(values, "__dask_graph__", None)
+    return graph is not None and graph() is not None
 
 
 def is_wide(y):

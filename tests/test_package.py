@@ -59,6 +59,7 @@ def test_run_time_dependencies_are_three():
         None: {"numpy", "scipy", "scikit-learn"},
         "plot": {"matplotlib"},
         "pandas": {"pandas", "pyarrow"},
+        "dask": {"dask"},
         "progress": {"tqdm"},
     }
 
