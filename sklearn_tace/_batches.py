@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from sklearn_tace._gather import add_found, filter_given, gather, hold
+from sklearn_tace._gather import add_found, filter_given, gather, hold, request_for
 from sklearn_tace._held import Held, add_names
 from sklearn_tace._survivors import pile
 from sklearn_tace._validation import check_predictions, is_wide
 
 
-def gather_batches(batches, settings, request, labels) -> Held:
+def gather_batches(batches, settings, labels) -> Held:
     """What is above the threshold in batches of (y, proba), or with weights."""
     if isinstance(batches, Iterator):
         raise TypeError(
@@ -62,7 +62,7 @@ def gather_batches(batches, settings, request, labels) -> Held:
             )
         return merge(piled)
 
-    found = gather(visit, request)
+    found = gather(visit, request_for(settings, with_rows=True))
     return hold(found, **known, settings=settings, may_be_empty=False)
 
 

@@ -10,7 +10,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn_tace._binning import Bins, bin_survivors, pool_gaps
 from sklearn_tace._cells import Cells
 from sklearn_tace._filter import filter_scores, warn_of_row
-from sklearn_tace._gather import request_for
 from sklearn_tace._held import Held
 from sklearn_tace._survivors import Survivors, sort
 from sklearn_tace._validation import check_parameters, check_predictions, is_dask
@@ -71,8 +70,7 @@ def check_and_filter(y_true, y_proba, settings, **data) -> Held:
 def _gather_chunks(y_true, y_proba, settings, with_rows, **data):
     from sklearn_tace._dask import gather_chunks  # imports dask, which few have
 
-    request = request_for(settings, with_rows)
-    return gather_chunks(y_true, y_proba, settings, request, **data)
+    return gather_chunks(y_true, y_proba, settings, with_rows, **data)
 
 
 def measure(survivors, settings) -> Calibration:

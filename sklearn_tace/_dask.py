@@ -6,7 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from sklearn_tace._gather import Request, add_found, filter_given, gather, hold
+from sklearn_tace._gather import add_found, filter_given, gather, hold, request_for
 from sklearn_tace._held import Held
 from sklearn_tace._labels import (
     as_label_array,
@@ -38,7 +38,7 @@ def gather_chunks(
     y_true,
     y_proba,
     settings,
-    request: Request,
+    with_rows,
     *,
     sample_weight,
     labels=None,
@@ -81,7 +81,7 @@ def gather_chunks(
     if y.shape[1:] == (1,):
         y = y[:, 0]
     visit = _visitor(y, proba, weight, options)
-    found = gather(visit, request)
+    found = gather(visit, request_for(settings, with_rows))
     return hold(found, given.classes, given.names, settings, may_be_empty=is_part)
 
 

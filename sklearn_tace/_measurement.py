@@ -22,7 +22,6 @@ from sklearn_tace._calibration import (
     settings_of,
     warn_if_undefined,
 )
-from sklearn_tace._gather import request_for
 from sklearn_tace._inference import (
     INFERENCE_SETTINGS,
     INFERRED,
@@ -438,8 +437,7 @@ class Measurement(BaseEstimator):
         report = cls(**params)
         settings = settings_of(report, ALL_SETTINGS)
         check_parameters(**settings)
-        request = request_for(settings, with_rows=True)
-        return report._measure(gather_batches(batches, settings, request, labels))
+        return report._measure(gather_batches(batches, settings, labels))
 
     @classmethod
     def from_estimator(
