@@ -1,6 +1,8 @@
 """Survivors that are too many to hold: data for them, and how to tell."""
 
 import numpy as np
+import reference
+from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 # MiB: far less than is kept of ``problem()``, and enough for the cuts of FEW_BINS.
@@ -47,6 +49,35 @@ def indicator_problem():
     rng = np.random.default_rng(0)
     proba = rng.beta(0.3, 1, (4000, 4)).astype(np.float32)
     return (rng.random(proba.shape) < proba).astype(int), proba
+
+
+def grid_problem(seed, grid, power, dtype):
+    """Outcomes, and scores of which many are equal where the grid is coarse."""
+    rng = np.random.default_rng(seed)
+    shape = 2000, 2
+    scores = rng.integers(0, grid, shape, endpoint=True) / grid
+    scores = ((scores**power * 2**40).round() / 2**40).astype(dtype)
+    return rng.integers(0, 2, shape), scores, rng
+
+
+def exact_problem(n, grid, weighted):
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, grid, (n, 2), endpoint=True) / grid
+    outcomes = (rng.random(scores.shape) < scores).astype(int)
+    return outcomes, scores, rng.integers(0, 2**10, n) / 2**10 if weighted else None
+
+
+def assert_exact(report, outcomes, scores, weight):
+    """Demand the class errors that exact arithmetic gives, from sums."""
+    assert is_condensed(report)
+    expected = reference.class_errors(
+        outcomes.tolist(),
+        scores.tolist(),
+        threshold=report.threshold,
+        n_bins=report.n_bins,
+        weights=None if weight is None else weight.tolist(),
+    )
+    assert_allclose(report.class_tace_, expected, **CLOSE)
 
 
 def is_condensed(report):

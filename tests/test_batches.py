@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 import scipy.sparse
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -25,6 +24,9 @@ from summed_up import (
     FEW_BINS,
     LITTLE,
     SETTINGS,
+    assert_exact,
+    exact_problem,
+    grid_problem,
     indicator_problem,
     is_condensed,
     problem,
@@ -305,11 +307,7 @@ def test_indicators_in_any_batches(problem, n_batches, little, threshold, n_bins
 def test_any_data_beyond_the_limit(
     seed, grid, power, dtype, weights, n_bins, threshold
 ):
-    rng = np.random.default_rng(seed)
-    shape = 2000, 2
-    scores = rng.integers(0, grid, shape, endpoint=True) / grid
-    scores = ((scores**power * 2**40).round() / 2**40).astype(dtype)
-    outcomes = rng.integers(0, 2, shape)
+    outcomes, scores, rng = grid_problem(seed, grid, power, dtype)
     weight = {
         None: None,
         "any": rng.lognormal(sigma=3, size=2000),
@@ -333,23 +331,12 @@ def test_any_data_beyond_the_limit(
 @pytest.mark.parametrize("grid", [8, 2**30])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_against_exact_arithmetic(grid, weighted):
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, grid, (1000, 2), endpoint=True) / grid
-    outcomes = (rng.random(scores.shape) < scores).astype(int)
-    weight = rng.integers(0, 2**10, 1000) / 2**10 if weighted else None
+    outcomes, scores, weight = exact_problem(1000, grid, weighted)
     with config_context(working_memory=17 * GROUP):
         report = CalibrationReport.from_batches(
             batches_of(outcomes, scores, weight), n_bins=4
         )
-    assert is_condensed(report)
-    expected = reference.class_errors(
-        outcomes.tolist(),
-        scores.tolist(),
-        threshold=0.01,
-        n_bins=4,
-        weights=None if weight is None else weight.tolist(),
-    )
-    assert_allclose(report.class_tace_, expected, **CLOSE)
+    assert_exact(report, outcomes, scores, weight)
 
 
 # --- how batches are read -----------------------------------------------------------
@@ -850,13 +837,17 @@ def damages():
     }
 
 
-@pytest.mark.parametrize("change", damages().values(), ids=damages())
-def test_damaged_documents_are_refused(change):
-    document = condensed().to_dict()
+def assert_refused(document, change):
     arrays = arrays_of(document)
     made = {name: make(arrays[name]) for name, make in change.items()}
     with pytest.raises(ValueError, match="The saved report is damaged"):
         CalibrationReport.from_dict(with_arrays(document, **made))
+
+
+@pytest.mark.parametrize("change", damages().values(), ids=damages())
+def test_damaged_documents_are_refused(change):
+    document = condensed().to_dict()
+    assert_refused(document, change)
     assert CalibrationReport.from_dict(with_arrays(document)).tace_
 
 
@@ -871,11 +862,7 @@ def test_damaged_documents_are_refused(change):
     ids=["sum of scores", "half a row", "more rows than all", "order"],
 )
 def test_documents_that_no_rows_could_give_are_refused(change):
-    document = condensed().to_dict()
-    arrays = arrays_of(document)
-    made = {name: make(arrays[name]) for name, make in change.items()}
-    with pytest.raises(ValueError, match="The saved report is damaged"):
-        CalibrationReport.from_dict(with_arrays(document, **made))
+    assert_refused(condensed().to_dict(), change)
 
 
 def test_documents_of_the_other_kind_are_refused():

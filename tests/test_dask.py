@@ -31,6 +31,9 @@ from summed_up import (
     FEW_BINS,
     LITTLE,
     SETTINGS,
+    assert_exact,
+    exact_problem,
+    grid_problem,
     indicator_problem,
     is_condensed,
     problem,
@@ -461,11 +464,7 @@ def _sizes(cuts, n):
 def test_any_chunks_when_survivors_are_summed_up(
     seed, cuts, grid, power, dtype, weights, n_bins, threshold
 ):
-    rng = np.random.default_rng(seed)
-    shape = 2000, 2
-    scores = rng.integers(0, grid, shape, endpoint=True) / grid
-    scores = ((scores**power * 2**40).round() / 2**40).astype(dtype)
-    outcomes = rng.integers(0, 2, shape)
+    outcomes, scores, rng = grid_problem(seed, grid, power, dtype)
     weight = None
     if weights == "few":
         weight = rng.choice([0.1, 0.2, 0.7], 2000)
@@ -488,23 +487,12 @@ def test_any_chunks_when_survivors_are_summed_up(
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_against_exact_arithmetic(weighted):
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 2**20, (1500, 2), endpoint=True) / 2**20
-    outcomes = (rng.random(scores.shape) < scores).astype(int)
-    weight = rng.integers(0, 2**10, 1500) / 2**10 if weighted else None
+    outcomes, scores, weight = exact_problem(1500, 2**20, weighted)
     with config_context(working_memory=0.015):
         report = CalibrationReport(n_bins=4).fit(
             outcomes, chunked(scores, "many"), sample_weight=weight
         )
-    assert is_condensed(report)
-    expected = reference.class_errors(
-        outcomes.tolist(),
-        scores.tolist(),
-        threshold=0.01,
-        n_bins=4,
-        weights=weight if weight is None else weight.tolist(),
-    )
-    assert_allclose(report.class_tace_, expected, **CLOSE)
+    assert_exact(report, outcomes, scores, weight)
 
 
 # --- beyond the limit ---------------------------------------------------------------
