@@ -2,6 +2,9 @@ import pytest
 import sklearn
 from threadpoolctl import threadpool_limits
 
+# docs has one too, and as modules they would have the same name.
+collect_ignore = ["conftest.py"]
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread():
