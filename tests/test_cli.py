@@ -23,7 +23,6 @@ from sklearn_tace import CalibrationReport, compare
 from sklearn_tace._cli import main
 
 COMMAND = [sys.executable, "-m", "sklearn_tace"]
-PAGE = Path(__file__).parents[1] / "docs/command_line.md"
 NAMES = np.array(["ant", "bee", "cat"])
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
@@ -1260,32 +1259,3 @@ def test_a_file_larger_than_the_memory_it_may_take():
 def test_eight_gigabytes_in_less_than_half_of_one():
     walk_file_with_holes(20_000)
     assert os.path.getsize("p.npy") > 7e9
-
-
-# --- the page -------------------------------------------------------------------------
-
-
-@posix
-def test_the_page_runs_and_shows_what_it_prints():
-    pytest.importorskip("matplotlib")
-    os.mkdir("bin")
-    for name, module in (("python", ""), ("sklearn-tace", "-m sklearn_tace")):
-        script = Path("bin", name)
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
-        script.chmod(0o700)
-    env = os.environ | {"PATH": f"{Path('bin').resolve()}:{os.environ['PATH']}"}
-    blocks = re.findall(
-        r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?", PAGE.read_text("utf-8"), re.S
-    )
-    assert len(blocks) > 5
-    for script, shown in blocks:
-        done = subprocess.run(
-            ["sh", "-e", "-c", script],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=env,
-        )
-        assert done.returncode == 0, (script, done.stdout)
-        if shown:
-            assert done.stdout == shown

@@ -1,4 +1,4 @@
-"""The package itself: its names, its imports, its documentation."""
+"""The package itself: its names and its imports."""
 
 import re
 import subprocess
@@ -7,7 +7,6 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
-from numpy.testing import assert_allclose
 
 import sklearn_tace
 
@@ -19,18 +18,6 @@ def test_public_names_are_exactly_those_of_the_package():
     public = {name for name in vars(sklearn_tace) if not name.startswith("_")}
     assert set(sklearn_tace.__all__) == public
     assert sklearn_tace.__version__ == version("sklearn_tace")
-
-
-@pytest.mark.parametrize("name", sklearn_tace.__all__)
-def test_public_names_are_documented(name):
-    assert re.search(rf"^## `{name}", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
-    documented = getattr(sklearn_tace, name)
-    assert "Examples\n" in documented.__doc__
-    assert "References\n" in documented.__doc__
-
-
-def test_version_has_a_changelog_entry():
-    assert f"## {sklearn_tace.__version__}" in (ROOT / "docs/CHANGELOG.md").read_text()
 
 
 def test_import_loads_no_frame_plot_or_tensor_library():
@@ -84,33 +71,6 @@ def test_numerics_import_no_scikit_learn():
 
 def test_types_are_shipped():
     assert Path(sklearn_tace.__file__).with_name("py.typed").exists()
-
-
-def test_readme_shows_the_example_that_its_command_runs():
-    blocks = dict(
-        re.findall(
-            r"```(python|text)\n(.*?)```", (ROOT / "README.md").read_text(), re.S
-        )
-    )
-    example = Path(sklearn_tace.__file__).with_name("_example.py").read_text()
-    assert example.partition("\n\n")[2] == blocks["python"]
-    run = subprocess.run(
-        [sys.executable, "-m", "sklearn_tace"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stderr == ""
-    shown, told = run.stdout.splitlines(), blocks["text"].splitlines()
-    # Most of these probabilities are 1 up to round-off, which orders them: the signs of
-    # their bins, and so the fourth digit of the interval, depend on the last bits.
-    (line,) = (k for k, text in enumerate(told) if text.startswith("debiased "))
-    number = re.compile(r"0\.\d{4}")
-    assert number.sub("", shown[line]) == number.sub("", told[line])
-    digits = [list(map(float, number.findall(text[line]))) for text in (shown, told)]
-    assert_allclose(*digits, rtol=0, atol=1e-3)
-    del shown[line], told[line]
-    assert shown == told
 
 
 def test_modules_import_only_from_those_above_them_on_the_map():
