@@ -56,8 +56,14 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"sklearn_tace {release}"
 html_static_path = ["_static"]
-# As dark as the pictures.
-html_theme_options = {"dark_css_variables": {"color-background-primary": "#0d1117"}}
+html_theme_options = {
+    "dark_css_variables": {
+        # As dark as the pictures of the pages. Those of the examples are drawn on
+        # white, and turned around.
+        "color-background-primary": "#0d1117",
+        "example-picture-filter": "invert(0.95) hue-rotate(180deg)",
+    }
+}
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
@@ -92,25 +98,17 @@ def on_source(app, page, source):
 
 
 # Formulas become MathML, which browsers draw without a script from elsewhere.
-def mathml(node, display):
-    formula = convert(node.astext(), display=display)
-    if "\\" in formula:
-        raise ExtensionError(f"latex2mathml does not know all of {node.astext()}")
-    return formula
+def mathml(display):
+    def visit(writer, node):
+        formula = convert(node.astext(), display=display)
+        if "\\" in formula:
+            raise ExtensionError(f"latex2mathml does not know all of {node.astext()}")
+        writer.body.append(formula)
+        raise SkipNode
 
-
-def inline_formula(writer, node):
-    writer.body.append(mathml(node, "inline"))
-    raise SkipNode
-
-
-def displayed_formula(writer, node):
-    writer.body.append(mathml(node, "block"))
-    raise SkipNode
+    return visit, None
 
 
 def setup(app):
     app.connect("source-read", on_source)
-    app.add_html_math_renderer(
-        "mathml", (inline_formula, None), (displayed_formula, None)
-    )
+    app.add_html_math_renderer("mathml", mathml("inline"), mathml("block"))
