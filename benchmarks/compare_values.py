@@ -173,11 +173,12 @@ def rows():
 def versions():
     """Versions of the packages that were run, and names of those that were not."""
     found, missing = {}, {}
-    for peer in THRESHOLDED + EQUAL_COUNT + EQUAL_WIDTH + TOP_LABEL:
-        if load(peer) is None:
-            missing[peer.distribution] = None
-        else:
-            found[peer.distribution] = version(peer.distribution)
+    for kind in KINDS.values():
+        for peer in kind.peers:
+            if load(peer) is None:
+                missing[peer.distribution] = None
+            else:
+                found[peer.distribution] = version(peer.distribution)
     return found, list(missing)
 
 

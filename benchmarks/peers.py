@@ -1,7 +1,7 @@
 """Other implementations of calibration errors that pip can install."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import NamedTuple
@@ -206,6 +206,7 @@ TOP_LABEL = [
 ]
 
 
+@cache
 def load(peer):
     """A function of labels, probabilities, bins, threshold; None if not to be had."""
     try:

@@ -32,6 +32,14 @@ def problem(n=3000, n_classes=5, dtype=np.float32, seed=0):
     return truth, proba.astype(dtype)
 
 
+def odd_problem():
+    """That of ``problem``, but some rows do not sum to one: the worst, 1717, to 0.5."""
+    y, proba = problem()
+    for row, factor in [(3, 0.9), (1717, 0.5), (2900, 0.6)]:
+        proba[row] *= factor
+    return y, proba
+
+
 def two_classes(dtype, shape):
     """Labels and probabilities, the latter of one column or of two."""
     rng = np.random.default_rng(0)

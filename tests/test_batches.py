@@ -29,6 +29,7 @@ from summed_up import (
     grid_problem,
     indicator_problem,
     is_condensed,
+    odd_problem,
     problem,
     two_classes,
 )
@@ -523,9 +524,7 @@ def test_rows_in_messages_are_counted_over_all_batches(memory):
 
 @pytest.mark.parametrize("memory", [1024, LITTLE])
 def test_one_warning_names_the_worst_row_of_all_batches(memory):
-    y, proba = problem()
-    for row, factor in [(3, 0.9), (1717, 0.5), (2900, 0.6)]:
-        proba[row] *= factor
+    y, proba = odd_problem()
     with (
         config_context(working_memory=memory),
         pytest.warns(UserWarning, match="do not sum to one") as record,

@@ -36,6 +36,7 @@ from summed_up import (
     grid_problem,
     indicator_problem,
     is_condensed,
+    odd_problem,
     problem,
     two_classes,
 )
@@ -597,9 +598,7 @@ def test_bad_scores_are_found_on_workers(client):
 
 @pytest.mark.parametrize("memory", [1024, LITTLE])
 def test_one_warning_names_the_worst_row_of_all_chunks(memory, scheduler):
-    y, proba = problem()
-    for row, factor in [(3, 0.9), (1717, 0.5), (2900, 0.6)]:
-        proba[row] *= factor
+    y, proba = odd_problem()
     with (
         config_context(working_memory=memory),
         pytest.warns(UserWarning, match="do not sum to one") as record,

@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("guide/*.md")])
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DIRECTIVES = {"{eval-rst}", "{toctree}"}
-# What runs, by page. doctest runs all of pycon.
+# What tests below run, by page. doctest runs all of pycon.
 SCRIPTS = {
     "README.md": {"python", "sh"},
     "index.md": {"python"},
@@ -32,6 +32,10 @@ INSTALLATION = re.compile(r"^python3 -m venv .*\n", re.MULTILINE)
 
 def blocks_of(page):
     return BLOCK.findall(page.read_text("utf-8"))
+
+
+def pages_with(language):
+    return [page for page in PAGES if language in SCRIPTS.get(page.name, ())]
 
 
 def name_of(page):
@@ -67,9 +71,8 @@ def headings_of(page):
 def test_links_of_the_readme_lead_somewhere():
     """Sphinx checks those of the site, where the README is not."""
     text = BLOCK.sub("", (ROOT / "README.md").read_text("utf-8"))
-    links = re.findall(r"\]\(([^)]+)\)", text) + re.findall(
-        r'src(?:set)?="(.*?)"', text
-    )
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    links += re.findall(r'src(?:set)?="(.*?)"', text)
     links = [link for link in links if not link.startswith("https://")]
     assert len(links) > 20
     for link in links:
@@ -133,17 +136,26 @@ def test_pictures_are_those_that_the_script_draws():
         assert "<text" in (script.IMAGES / name).read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=name_of)
+def only(language, page):
+    (text,) = (text for found, text in blocks_of(page) if found == language)
+    return text
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_examples_print_what_is_shown(page):
-    blocks = dict(blocks_of(page))
+    arguments = ["-c", only("python", page)]
+    if page.name == "README.md":  # which says that the command runs it
+        arguments = ["-m", "sklearn_tace"]
+        example = Path(sklearn_tace.__file__).with_name("_example.py").read_text()
+        assert example.partition("\n\n")[2] == only("python", page)
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", blocks["python"]],
+        [sys.executable, "-W", "error", *arguments],
         capture_output=True,
         text=True,
         check=True,
     )
     assert run.stderr == ""
-    shown, told = run.stdout.splitlines(), blocks["text"].splitlines()
+    shown, told = run.stdout.splitlines(), only("text", page).splitlines()
     # Most of these probabilities are 1 up to round-off, which orders them: the signs of
     # their bins, and so the fourth digit of the interval, depend on the last bits.
     (line,) = (k for k, text in enumerate(told) if text.startswith("debiased "))
@@ -155,23 +167,9 @@ def test_examples_print_what_is_shown(page):
     assert shown == told
 
 
-def test_the_command_runs_the_example_of_the_readme():
-    example = Path(sklearn_tace.__file__).with_name("_example.py").read_text()
-    blocks = dict(blocks_of(ROOT / "README.md"))
-    assert example.partition("\n\n")[2] == blocks["python"]
-    run = [
-        subprocess.run(
-            [sys.executable, *arguments], capture_output=True, text=True, check=True
-        )
-        for arguments in (["-m", "sklearn_tace"], ["-c", blocks["python"]])
-    ]
-    assert run[0].stdout == run[1].stdout
-    assert run[0].stderr == ""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
-@pytest.mark.parametrize("name", ["README.md", "docs/command_line.md"])
-def test_commands_run_and_print_what_is_shown(name, tmp_path):
+@pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
+def test_commands_run_and_print_what_is_shown(page, tmp_path):
     pytest.importorskip("matplotlib")
     folder = tmp_path / ".venv/bin"
     folder.mkdir(parents=True)
@@ -186,7 +184,7 @@ def test_commands_run_and_print_what_is_shown(name, tmp_path):
         np.save(tmp_path / file, proba)
     blocks = re.findall(
         r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?",
-        (ROOT / name).read_text("utf-8"),
+        page.read_text("utf-8"),
         re.DOTALL,
     )
     scripts = [(INSTALLATION.sub("", script), shown) for script, shown in blocks]
