@@ -10,14 +10,15 @@
   report, as ``report.plot(kind)`` draws them.
 """
 
-from sklearn_tace._class_errors import ClassErrorDisplay
-from sklearn_tace._compare import Comparison, compare
-from sklearn_tace._metric import tace_error
-from sklearn_tace._reliability import ReliabilityDisplay
-from sklearn_tace._report import CalibrationReport
-from sklearn_tace._scorer import CalibrationScorer, TACEScorer, neg_tace_scorer
-from sklearn_tace._sensitivity import SensitivityDisplay
-from sklearn_tace._version import __version__ as __version__
+__version__ = "0.1.0"
+
+from sklearn_tace.inference.comparison import Comparison, compare
+from sklearn_tace.metric import tace_error
+from sklearn_tace.report import CalibrationReport
+from sklearn_tace.scorer import CalibrationScorer, TACEScorer, neg_tace_scorer
+from sklearn_tace.views.displays.class_errors import ClassErrorDisplay
+from sklearn_tace.views.displays.reliability import ReliabilityDisplay
+from sklearn_tace.views.displays.sensitivity import SensitivityDisplay
 
 __all__ = [
     "CalibrationReport",

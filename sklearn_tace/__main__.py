@@ -1,5 +1,5 @@
 """``python -m sklearn_tace``."""
 
-from sklearn_tace._cli import main
+from sklearn_tace.command_line.main import main
 
 raise SystemExit(main())

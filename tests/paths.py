@@ -106,10 +106,10 @@ def _memory_map(report, y, proba, labels, sample_weight):
 def _small_tiles(report, y, proba, labels, sample_weight):
     with contextlib.ExitStack() as stack:
         for name, size in {
-            "_dense._TILE_BYTES": 100,
-            "_dense._NARROW_BYTES": 12,
-            "_dense._LONG": 5,
-            "_sparse._BLOCK_ENTRIES": 3,
+            "core.dense._TILE_BYTES": 100,
+            "core.dense._NARROW_BYTES": 12,
+            "core.dense._LONG": 5,
+            "core.sparse._BLOCK_ENTRIES": 3,
         }.items():
             stack.enter_context(mock.patch(f"sklearn_tace.{name}", size))
         _fit(report, y, proba, labels, sample_weight)

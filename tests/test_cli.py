@@ -1,7 +1,5 @@
 """The command line, as a process wherever the process matters."""
 
-# ruff: noqa: PLC2701 - the command line has no public Python name
-
 import json
 import os
 import pickle
@@ -20,7 +18,7 @@ import scipy.sparse
 
 import sklearn_tace
 from sklearn_tace import CalibrationReport, compare
-from sklearn_tace._cli import main
+from sklearn_tace.command_line.main import main
 
 COMMAND = [sys.executable, "-m", "sklearn_tace"]
 NAMES = np.array(["ant", "bee", "cat"])
@@ -776,8 +774,8 @@ def test_the_process_says_it_too():
 
 @pytest.mark.usefixtures("files")
 def test_the_row_is_found_in_a_later_block(capsys, data, monkeypatch):
-    monkeypatch.setattr("sklearn_tace._inputs.BLOCK_BYTES", 24 * 100)
-    monkeypatch.setattr("sklearn_tace._tables._TEXT_BLOCK_BYTES", 24 * 100)
+    monkeypatch.setattr("sklearn_tace.command_line.inputs.BLOCK_BYTES", 24 * 100)
+    monkeypatch.setattr("sklearn_tace.command_line.tables._TEXT_BLOCK_BYTES", 24 * 100)
     p = data["p"].copy()
     p[[321, 555]] = [1, np.nan, 0]
     np.save("nan.npy", p)
@@ -805,8 +803,8 @@ def test_the_row_is_found_in_a_later_block(capsys, data, monkeypatch):
 
 @pytest.mark.usefixtures("files")
 def test_rows_that_do_not_sum_to_one_cause_one_warning(capsys, data, monkeypatch):
-    monkeypatch.setattr("sklearn_tace._inputs.BLOCK_BYTES", 24 * 100)
-    monkeypatch.setattr("sklearn_tace._tables._TEXT_BLOCK_BYTES", 24 * 100)
+    monkeypatch.setattr("sklearn_tace.command_line.inputs.BLOCK_BYTES", 24 * 100)
+    monkeypatch.setattr("sklearn_tace.command_line.tables._TEXT_BLOCK_BYTES", 24 * 100)
     p = data["p"].copy()
     p[[111, 333, 444]] = [[0.5, 0.5, 0.1], [0.5, 0.5, 0.4], [0.5, 0.2, 0.1]]
     np.save("odd.npy", p)
@@ -991,13 +989,13 @@ def test_the_command_is_installed_and_knows_its_version():
 
 
 def test_the_command_loads_no_frame_plot_or_progress_library():
-    heavy = ("matplotlib", "pyarrow", "tqdm", "sklearn_tace._example")
+    heavy = ("matplotlib", "pyarrow", "tqdm", "sklearn_tace.command_line.example")
     code = (
-        "import sys, sklearn_tace._cli;"
+        "import sys, sklearn_tace.command_line.main;"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     # scikit-learn itself loads pandas where it finds it in some versions.
-    bare = code.replace("sklearn_tace._cli", "sklearn.metrics", 1)
+    bare = code.replace("sklearn_tace.command_line.main", "sklearn.metrics", 1)
     loaded = [
         subprocess.run(
             [sys.executable, "-c", c], capture_output=True, text=True, check=True
@@ -1220,11 +1218,11 @@ def test_pipes_and_links_are_written_through(capsys):
 
 LIMITED = """
 import resource, sys
-import sklearn_tace._cli
+import sklearn_tace.command_line.main
 
 soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
 resource.setrlimit(resource.RLIMIT_DATA, (500 * 2**20, hard))
-raise SystemExit(sklearn_tace._cli.main())
+raise SystemExit(sklearn_tace.command_line.main.main())
 """
 
 

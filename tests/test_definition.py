@@ -405,7 +405,7 @@ def test_blocks_do_not_show(monkeypatch, n, weighted, order):
     weights = np.random.default_rng(0).integers(0, 3, n) + (n < 5) if weighted else None
     data = {"labels": range(5), "sample_weight": weights}
     whole = CalibrationReport().fit(y, proba, **data)
-    monkeypatch.setattr("sklearn_tace._dense._TILE_BYTES", 100)
+    monkeypatch.setattr("sklearn_tace.core.dense._TILE_BYTES", 100)
     blocks = CalibrationReport().fit(y, proba, **data)
     assert_array_equal(whole.bins_, blocks.bins_)
     assert_array_equal(whole.dropped_positives_, blocks.dropped_positives_)

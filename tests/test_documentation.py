@@ -17,6 +17,7 @@ import sklearn_tace
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PACKAGE = Path(sklearn_tace.__file__).parent
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("guide/*.md")])
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DIRECTIVES = {"{eval-rst}", "{toctree}"}
@@ -146,7 +147,7 @@ def test_examples_print_what_is_shown(page):
     arguments = ["-c", only("python", page)]
     if page.name == "README.md":  # which says that the command runs it
         arguments = ["-m", "sklearn_tace"]
-        example = Path(sklearn_tace.__file__).with_name("_example.py").read_text()
+        example = (PACKAGE / "command_line/example.py").read_text()
         assert example.partition("\n\n")[2] == only("python", page)
     run = subprocess.run(
         [sys.executable, "-W", "error", *arguments],

@@ -1,7 +1,5 @@
 """Files: what tables say, and that results appear whole or not at all."""
 
-# ruff: noqa: PLC2701 - what reads and writes files has no public name
-
 import os
 import stat
 import sys
@@ -10,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sklearn_tace._files import (
+from sklearn_tace.command_line.files import (
     FileError,
     Spec,
     check_target,
     parse_spec,
     write_files,
 )
-from sklearn_tace._inputs import open_scores, read_labels, read_weights
-from sklearn_tace._tables import as_labels
+from sklearn_tace.command_line.inputs import open_scores, read_labels, read_weights
+from sklearn_tace.command_line.tables import as_labels
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +93,7 @@ def test_lines_are_counted_as_an_editor_does():
 
 
 def test_scores_come_in_blocks(monkeypatch):
-    monkeypatch.setattr("sklearn_tace._tables._TEXT_BLOCK_BYTES", 48)
+    monkeypatch.setattr("sklearn_tace.command_line.tables._TEXT_BLOCK_BYTES", 48)
     rows = np.arange(14.0).reshape(7, 2)
     text = "\n".join(["a,b", *(f"{a},{b}" for a, b in rows.tolist()), "", ""])
     blocks = list(open_scores(written("p.csv", text)).blocks)
@@ -105,7 +103,7 @@ def test_scores_come_in_blocks(monkeypatch):
 
 
 def test_arrays_come_in_blocks(monkeypatch):
-    monkeypatch.setattr("sklearn_tace._inputs.BLOCK_BYTES", 100)
+    monkeypatch.setattr("sklearn_tace.command_line.inputs.BLOCK_BYTES", 100)
     values = np.random.default_rng(0).random((10, 4), dtype=np.float32)
     np.save("p.npy", values)
     blocks = [block for block, _ in open_scores(parse_spec("p.npy")).blocks]
@@ -194,7 +192,7 @@ def test_bad_tables_of_labels(text, message):
 
 
 def test_a_cell_without_an_end_is_not_read_for_ever(monkeypatch):
-    monkeypatch.setattr("sklearn_tace._tables._CELL_CHARACTERS", 100)
+    monkeypatch.setattr("sklearn_tace.command_line.tables._CELL_CHARACTERS", 100)
     spec = written("p.csv", 'a,b\n1,"0\n' + "1,0\n" * 99)
     with pytest.raises(FileError, match="line 2: a cell is too long. Close quotes"):
         all_scores(spec)

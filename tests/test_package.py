@@ -1,21 +1,39 @@
 """The package itself: its names and its imports."""
 
+import ast
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib.metadata import requires, version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import sklearn_tace
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted(Path(sklearn_tace.__file__).parent.glob("*.py"))
+PACKAGE = Path(sklearn_tace.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+# Each may import from those before it, and from itself.
+ROOMS = (
+    ("core",),
+    ("inputs",),
+    ("scale",),
+    ("inference",),
+    ("views",),
+    ("metric", "scorer", "report"),
+    ("command_line",),
+)
 
 
 def test_public_names_are_exactly_those_of_the_package():
-    public = {name for name in vars(sklearn_tace) if not name.startswith("_")}
+    public = {
+        name
+        for name, value in vars(sklearn_tace).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
     assert set(sklearn_tace.__all__) == public
     assert sklearn_tace.__version__ == version("sklearn_tace")
 
@@ -51,35 +69,88 @@ def test_run_time_dependencies_are_three():
     }
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def imports_of(path):
+    """Names of the modules that a module imports, at its head or in a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rank_of(module):
+    """Place of a module of the package in the order of rooms."""
+    (rank,) = (k for k, rooms in enumerate(ROOMS) if module.split(".")[0] in rooms)
+    return rank
+
+
+def module_name(path):
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def test_rooms_import_only_from_rooms_before_them():
+    ranked = [path for path in SOURCES if not path.name.startswith("__")]
+    assert len(ranked) > 30
+    for path in ranked:
+        own = module_name(path)
+        for imported in imports_of(path):
+            top, _, name = imported.partition(".")
+            if top != "sklearn_tace" or name == "__version__":
+                continue
+            is_door = own in ROOMS[-2]
+            assert rank_of(name) <= rank_of(own), f"{own} imports {name}"
+            assert not (is_door and rank_of(name) == rank_of(own)), f"{own}: {name}"
+
+
+def test_modules_import_each_other_in_no_circle():
+    modules = {module_name(path): path for path in SOURCES}
+    graph = {
+        own: {
+            name
+            for imported in imports_of(path)
+            for name in [imported.removeprefix("sklearn_tace.").rpartition(".")[0]]
+            if name in modules
+        }
+        for own, path in modules.items()
+    }
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def test_each_folder_says_what_it_may_import():
+    folders = {path.parent for path in SOURCES} - {PACKAGE}
+    for folder in folders:
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+        assert re.search(r"\b(May import|Imports)\b", text)
+
+
+def test_rooms_are_small():
+    folders = {path.parent for path in SOURCES}
+    for folder in folders:
+        entries = [path for path in folder.iterdir() if path.name != "__pycache__"]
+        assert len(entries) <= (12 if folder == PACKAGE else 10), folder
+    for path in SOURCES:
+        assert len(path.read_text().splitlines()) <= 350, path
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_name)
 def test_no_private_name_of_scikit_learn_is_imported(path):
-    imported = re.findall(
-        r"^\s*(?:from|import) (sklearn\.[\w.]+)(.*)", path.read_text(), re.M
-    )
-    for module, names in imported:
-        assert "._" not in module
-        assert not re.search(r"\b_[a-z]", names)
+    for imported in imports_of(path):
+        if imported.startswith("sklearn."):
+            assert "._" not in imported
 
 
-def test_numerics_import_no_scikit_learn():
-    numerics = ("filter", "dense", "sparse", "range", "survivors", "cells", "binning")
-    for name in (*numerics, "shares", "reference", "signs", "debias"):
-        name = f"_{name}.py"
-        source = Path(sklearn_tace.__file__).with_name(name).read_text()
-        assert not re.search(r"^\s*(from|import) sklearn\b", source, re.MULTILINE)
+def test_core_imports_only_numpy_and_scipy():
+    allowed = {*sys.stdlib_module_names, "numpy", "scipy", "sklearn_tace"}
+    for path in (PACKAGE / "core").glob("*.py"):
+        assert {name.partition(".")[0] for name in imports_of(path)} <= allowed
 
 
 def test_types_are_shipped():
-    assert Path(sklearn_tace.__file__).with_name("py.typed").exists()
+    assert (PACKAGE / "py.typed").exists()
 
 
-def test_modules_import_only_from_those_above_them_on_the_map():
+def test_the_map_names_every_folder_and_door():
     page = (ROOT / "docs/contributing.md").read_text()
-    listed = re.findall(r"`(_\w+)\.py`", page.partition("| module | job |")[2])
-    order = {name: k for k, name in reversed(list(enumerate(listed)))}
-    free = {"__init__", "_version"}
-    assert order.keys() == {path.stem for path in SOURCES} - free
-    for path in SOURCES:
-        imported = re.findall(r"^from sklearn_tace\.(\w+)", path.read_text(), re.M)
-        for name in set(imported) - free if path.stem not in free else ():
-            assert order[name] < order[path.stem], f"{path.stem} imports {name}"
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(name for rooms in ROOMS for name in rooms)

@@ -406,7 +406,7 @@ def test_memory_is_that_of_the_survivors():
     n_kept = 200 * (proba > np.float32(0.01)).sum()
     assert len(pickle.dumps(report)) < 8 * n_kept + 100_000
     assert report.n_kept_.sum() == n_kept
-    assert len(pickle.dumps(report._held.survivors)) < 6 * n_kept + 100_000
+    assert len(pickle.dumps(report._seen.survivors)) < 6 * n_kept + 100_000
 
 
 def test_classes_come_first():
@@ -532,13 +532,13 @@ def test_copies_threads_and_interrupts_leave_what_is_held(weighted, monkeypatch)
         assert set(pool.map(lambda _: report.tace_, range(4))) == {value}
 
     report = streamed()
-    for batch in report._held.batches:  # as joblib maps them into workers
+    for batch in report._seen.batches:  # as joblib maps them into workers
         batch.word.flags.writeable = batch.code.flags.writeable = False
     assert report.tace_ == value
 
     report = streamed()
     with monkeypatch.context() as patch:
-        patch.setattr("sklearn_tace._survivors.unpack", _unpack_and_stop)
+        patch.setattr("sklearn_tace.core.survivors.unpack", _unpack_and_stop)
         with pytest.raises(KeyboardInterrupt):
             _ = report.tace_
     assert report.tace_ == value

@@ -1,0 +1,34 @@
+"""Which classes to look at first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_tace.inference.attributes import has_intervals, has_reference
+from sklearn_tace.scale.arrays import worst_first
+
+_CANDIDATES = 30  # for each of which an interval takes some 10 ms
+
+
+def clearest_first(report, n, *, with_intervals=True):
+    """Numbers of the n classes whose errors are furthest from chance.
+
+    The largest errors are mostly those of classes with few rows. What counts is the
+    distance from what chance gives. With intervals, which take their time, it is the
+    least that the error may be, after the classes beyond chance have come first.
+    """
+    seen = report._sort()
+    worst = worst_first(report.class_tace_)
+    excess = np.zeros(len(report.classes_))
+    if has_reference(seen) and len(worst):
+        excess = report.class_tace_ - report.expected_class_tace_quantile_
+        worst = worst[np.argsort(-excess[worst], kind="stable")]
+    else:
+        is_thin = np.isin(report.classes_[worst], report.thin_classes_)
+        worst = np.append(worst[~is_thin], worst[is_thin])
+    if with_intervals and has_intervals(seen) and len(worst) > n:
+        worst = worst[: max(2 * n, _CANDIDATES)]
+        table = report.class_intervals(report.classes_[worst])
+        is_within = excess[worst] <= 0
+        worst = worst[np.lexsort((-table["debiased_tace"], -table["lower"], is_within))]
+    return worst[:n]

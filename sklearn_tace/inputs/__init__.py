@@ -1,0 +1,4 @@
+"""What users pass, checked: parameters, labels, probabilities, weights, classifiers.
+
+May import ``core``.
+"""

@@ -1,0 +1,87 @@
+"""Rows in batches that can be read more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from sklearn_tace.core.survivors import append_part
+from sklearn_tace.inputs.predictions import check_predictions, is_wide
+from sklearn_tace.scale.gather import (
+    add_found,
+    as_seen_rows,
+    filter_given,
+    gather,
+    request_for,
+)
+from sklearn_tace.scale.seen_rows import SeenRows, add_names
+
+
+def gather_batches(batches, settings, labels) -> SeenRows:
+    """What is above the threshold in batches of (y, proba), or with weights."""
+    if isinstance(batches, Iterator):
+        raise TypeError(
+            "batches can be read only once, and may have to be read again. Pass a "
+            "list, or a function that returns an iterator; for a stream take "
+            "partial_fit."
+        )
+    if not isinstance(batches, Iterable) and not callable(batches):
+        raise TypeError(
+            "batches must be a list, or a function that returns an iterator, got "
+            f"{type(batches).__name__}."
+        )
+    known = {"classes": None, "names": (None, None)}
+
+    def visit(request):
+        merge = partial(add_found, request=request)
+        parts, first_row = [], 0
+        for k, batch in enumerate(_iterate(batches)):
+            y, proba, weight = _unpack(batch)
+            if labels is None and not is_wide(y):
+                raise ValueError(
+                    "labels must be passed: those of all columns of proba, in their "
+                    "order."
+                )
+            try:
+                given = check_predictions(
+                    y,
+                    proba,
+                    labels=labels,
+                    classes=known["classes"] if labels is None else None,
+                    sample_weight=weight,
+                    caller=("from_batches", "y", "proba"),
+                    is_part=True,
+                    first_row=first_row,
+                    argument="labels",
+                )
+                known["names"] = add_names(known["names"], given.names)
+            except (TypeError, ValueError) as error:
+                error.add_note(f"This is of batch {k}, counted from 0.")
+                raise
+            known["classes"] = given.classes
+            first_row += len(given.truth)
+            parts = append_part(parts, filter_given(given, request), merge)
+        if not parts:
+            raise ValueError(
+                "batches is empty, or was when it was read again. A function must "
+                "return a new iterator each time."
+            )
+        return merge(parts)
+
+    found = gather(visit, request_for(settings, with_rows=True))
+    return as_seen_rows(found, **known, settings=settings, may_be_empty=False)
+
+
+def _iterate(batches):
+    return batches if isinstance(batches, Iterable) else batches()
+
+
+def _unpack(batch):
+    is_tuple = isinstance(batch, (tuple, list))
+    if not is_tuple or len(batch) not in {2, 3}:
+        kind = type(batch).__name__
+        raise TypeError(
+            "Each batch must be (y, proba) or (y, proba, sample_weight), got a "
+            f"{kind}{f' of {len(batch)}' if is_tuple else ''}."
+        )
+    return (*batch, None)[:3]

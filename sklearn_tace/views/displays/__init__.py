@@ -1,0 +1,4 @@
+"""The pictures, drawn with matplotlib.
+
+May import what ``views`` may.
+"""
