@@ -30,8 +30,9 @@ from sklearn_tace.command_line.stream import measure_all
 from sklearn_tace.command_line.tables import is_number
 from sklearn_tace.inference.comparison import compare
 from sklearn_tace.inputs.predictions import check_parameters
-from sklearn_tace.report import DISPLAYS, CalibrationReport
+from sklearn_tace.report import CalibrationReport
 from sklearn_tace.views.formatting import level_of
+from sklearn_tace.views.mixin import DISPLAYS
 
 _PROGRAM = "sklearn-tace"
 _GATE_FAILED, _BAD_USAGE, _INTERRUPTED, _READER_GONE = 1, 2, 130, 141

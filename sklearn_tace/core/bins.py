@@ -31,17 +31,17 @@ class Bins:
     tied_classes: NDArray[np.intp]  # classes in which a cut runs through equal scores
 
 
-class _Lines(NamedTuple):
-    """The classes that have survivors, each a line from 0 to m, and their bins."""
+class _Layout(NamedTuple):
+    """Classes that have survivors, and where their bins begin."""
 
     start: NDArray[np.intp]  # first survivor, or cell, of the class
     m: NDArray[np.intp]  # number of survivors
-    line: NDArray[np.intp]  # of each bin
+    owner: NDArray[np.intp]  # of each bin, the number of its class among these
     index: NDArray[np.intp]  # of each bin in its class
-    cut: NDArray[np.intp]  # where each bin begins on its line
+    cut: NDArray[np.intp]  # where each bin begins, in survivors of its class
 
 
-class _Steps(NamedTuple):
+class _Blocks(NamedTuple):
     """What is cut, class after class: rows, blocks of equal scores, or cells."""
 
     score: NDArray[np.floating]
@@ -52,7 +52,7 @@ class _Steps(NamedTuple):
     mass: NDArray[np.float64] | None = None  # of cells: summed scores, by length
 
     def lengths(self, edges):
-        """Summed lengths of the steps between consecutive edges."""
+        """Summed lengths of the blocks between consecutive edges."""
         return np.diff(edges) if self.length is None else _sums(self.length, edges)
 
     def masses(self, edges):
@@ -62,26 +62,26 @@ class _Steps(NamedTuple):
             mass = self.score if self.length is None else self.score * self.length
         return _sums(mass, edges)
 
-    def highest(self, step):
-        """Highest scores of some steps."""
-        return (self.score if self.upper is None else self.upper)[step]
+    def highest(self, block):
+        """Highest scores of some blocks."""
+        return (self.score if self.upper is None else self.upper)[block]
 
-    def rows(self, step):
-        """How many rows come before a step."""
-        return step if self.row is None else self.row[step]
+    def rows(self, block):
+        """How many rows come before a block."""
+        return block if self.row is None else self.row[block]
 
 
 class _Cuts(NamedTuple):
-    """Where each bin begins, in steps; the last entry is the end of all bins.
+    """Where each bin begins, in blocks; the last entry is the end of all bins.
 
-    A cut that runs through a step leaves ``length`` and ``positive`` of it to the left.
+    A cut through a block leaves ``length`` and ``positive`` of it to the left.
     """
 
-    step: NDArray[np.intp]  # the first that is not wholly to the left
+    block: NDArray[np.intp]  # the first that is not wholly to the left
     until: NDArray[np.intp]  # the first that is wholly to the right
     length: NDArray[np.float64]
     positive: NDArray[np.float64]
-    share: NDArray[np.float64]  # of the length of the step
+    share: NDArray[np.float64]  # of the length of the block
     is_tied: NDArray[np.bool_]  # the cut runs through equal scores
 
 
@@ -119,105 +119,101 @@ def are_cut(cells: Cells, n_bins: int | str) -> NDArray[np.bool_]:
     """
     is_cut = np.zeros(len(cells.lower), dtype=bool)
     classes = np.flatnonzero(cells.n_kept)
-    lines = _lay_cuts(cells.indptr[classes], cells.n_kept[classes], n_bins)
-    _, cuts, _ = _cut_cells(cells, lines)
+    layout = _lay_out(cells.indptr[classes], cells.n_kept[classes], n_bins)
+    _, cuts, _ = _cut_cells(cells, layout)
     is_at_cut = cuts.share[:-1] > 0
     if cells.weight is not None:
-        is_at_cut |= lines.index > 0
-    is_cut[cuts.step[:-1][is_at_cut]] = True
+        is_at_cut |= layout.index > 0
+    is_cut[cuts.block[:-1][is_at_cut]] = True
     return is_cut & ~cells.is_single()
 
 
-def pool_gaps(gap, index, norm):
-    """One error for every class with bins, which are numbered from 0 in each class.
-
-    Gaps of shape (n_bins, n) give errors of shape (n_classes, n).
-    """
-    head = np.flatnonzero(index == 0)
-    n_bins = np.diff(head, append=len(gap)).reshape(-1, *[1] * (gap.ndim - 1))
-    if norm == "l1":
-        return np.add.reduceat(gap, head) / n_bins
-    if norm == "l2":
-        return np.sqrt(np.add.reduceat(gap**2, head) / n_bins)
-    return np.maximum.reduceat(gap, head)
+def as_table(columns):
+    """Columns by name as one structured array."""
+    dtype = [(name, column.dtype) for name, column in columns.items()]
+    table = np.empty(len(next(iter(columns.values()))), dtype=dtype)
+    for name, column in columns.items():
+        table[name] = column
+    return table
 
 
 def _bin_run(survivors, first_class, last_class, n_bins, ties):
     first_survivor = survivors.indptr[first_class]
     survivors = survivors.of_classes(first_class, last_class)
     classes = np.flatnonzero(survivors.n_kept)
-    lines = _lay_cuts(survivors.indptr[classes], survivors.n_kept[classes], n_bins)
+    layout = _lay_out(survivors.indptr[classes], survivors.n_kept[classes], n_bins)
     weight = survivors.weight
     if isinstance(survivors, Cells):
-        steps, cuts, exponent = _cut_cells(survivors, lines)
+        blocks, cuts, exponent = _cut_cells(survivors, layout)
         unit = 1.0
     elif weight is None or (weight == weight[:1]).all():
-        steps, cuts = _cut_rows(survivors, lines, ties)
+        blocks, cuts = _cut_rows(survivors, layout, ties)
         unit, exponent = 1.0 if weight is None else weight[:1], np.zeros_like(classes)
     else:
-        steps, cuts, exponent = _cut_weights(survivors, lines, ties)
+        blocks, cuts, exponent = _cut_weights(survivors, layout, ties)
         unit = 1.0
 
-    first, end = cuts.step[:-1], cuts.until[1:]
-    score_at_cut = np.append(steps.score[first], 0.0)
-    length = steps.lengths(cuts.step) + np.diff(cuts.length)
-    mass = steps.masses(cuts.step) + np.diff(score_at_cut * cuts.length)
+    first, end = cuts.block[:-1], cuts.until[1:]
+    score_at_cut = np.append(blocks.score[first], 0.0)
+    length = blocks.lengths(cuts.block) + np.diff(cuts.length)
+    mass = blocks.masses(cuts.block) + np.diff(score_at_cut * cuts.length)
     mean_proba = mass / length
-    positive = _sums(steps.positive, cuts.step) + np.diff(cuts.positive)
+    positive = _sums(blocks.positive, cuts.block) + np.diff(cuts.positive)
     observed_frequency = positive / length
     return Bins(
-        class_index=first_class + classes[lines.line],
-        index=lines.index,
-        lower=steps.score[first].astype(np.float64),
-        upper=steps.highest(end - 1).astype(np.float64),
-        count=steps.rows(end) - steps.rows(first),
-        weight=np.ldexp(length * unit, exponent[lines.line]),
+        class_index=first_class + classes[layout.owner],
+        index=layout.index,
+        lower=blocks.score[first].astype(np.float64),
+        upper=blocks.highest(end - 1).astype(np.float64),
+        count=blocks.rows(end) - blocks.rows(first),
+        weight=np.ldexp(length * unit, exponent[layout.owner]),
         mean_proba=mean_proba,
         observed_frequency=observed_frequency,
         gap=np.abs(mean_proba - observed_frequency),
-        start=first_survivor + steps.rows(first),
+        start=first_survivor + blocks.rows(first),
         share_before=cuts.share[:-1],
-        tied_classes=first_class + classes[np.unique(lines.line[cuts.is_tied[:-1]])],
+        tied_classes=first_class + classes[np.unique(layout.owner[cuts.is_tied[:-1]])],
     )
 
 
-def _lay_cuts(start, m, n_bins):
+def _lay_out(start, m, n_bins):
     bins = np.minimum(bins_asked(m, n_bins), m)
-    line = np.repeat(np.arange(len(m)), bins)
-    index = np.arange(len(line)) - np.repeat(np.cumsum(bins) - bins, bins)
+    owner = np.repeat(np.arange(len(m)), bins)
+    index = np.arange(len(owner)) - np.repeat(np.cumsum(bins) - bins, bins)
     q, r = np.divmod(m, bins)
-    return _Lines(start, m, line, index, index * q[line] + np.minimum(index, r[line]))
+    cut = index * q[owner] + np.minimum(index, r[owner])
+    return _Layout(start, m, owner, index, cut)
 
 
-def _cut_rows(survivors, lines, ties):
+def _cut_rows(survivors, layout, ties):
     """Cuts between rows of the same weight, and through blocks of equal scores."""
     score, outcome = survivors.score, survivors.outcome
-    start = lines.start[lines.line]
-    at = np.append(start + lines.cut, len(score))
-    inner = np.flatnonzero(lines.index)
+    start = layout.start[layout.owner]
+    at = np.append(start + layout.cut, len(score))
+    inner = np.flatnonzero(layout.index)
     is_tied = np.zeros(len(at), dtype=bool)
     is_tied[inner] = score[at[inner] - 1] == score[at[inner]]
-    step, until = at.copy(), at.copy()
+    block, until = at.copy(), at.copy()
     share, positive = np.zeros(len(at)), np.zeros(len(at))
     if ties == "average" and is_tied.any():
         tied = np.flatnonzero(is_tied)
-        value, low, high = score[at[tied]], start[tied], lines.m[lines.line][tied]
+        value, low, high = score[at[tied]], start[tied], layout.m[layout.owner][tied]
         high += low
-        step[tied] = bisect(score, low, high, value, "left")
+        block[tied] = bisect(score, low, high, value, "left")
         until[tied] = bisect(score, low, high, value, "right")
         # The negatives of a block come first.
         negative = np.zeros(len(tied), dtype=bool)
-        first_positive = bisect(outcome, step[tied], until[tied], negative, "right")
-        share[tied] = (at - step)[tied] / (until - step)[tied]
+        first_positive = bisect(outcome, block[tied], until[tied], negative, "right")
+        share[tied] = (at - block)[tied] / (until - block)[tied]
         positive[tied] = share[tied] * (until[tied] - first_positive)
-    length = (at - step).astype(np.float64)
-    cuts = _Cuts(step, until, length, positive, share, is_tied)
-    return _Steps(score, outcome), cuts
+    length = (at - block).astype(np.float64)
+    cuts = _Cuts(block, until, length, positive, share, is_tied)
+    return _Blocks(score, outcome), cuts
 
 
-def _cut_weights(survivors, lines, ties):
+def _cut_weights(survivors, layout, ties):
     """Cuts through rows that differ in weight, or through blocks of equal scores."""
-    score, start, m = survivors.score, lines.start, lines.m
+    score, start, m = survivors.score, layout.start, layout.m
     units, exponent = _whole_units(survivors.weight, start, m)
     is_new = np.ones(len(score) + 1, dtype=bool)
     is_new[1:-1] = score[1:] != score[:-1]
@@ -230,62 +226,63 @@ def _cut_weights(survivors, lines, ties):
     positive = np.diff(sum_positive).astype(np.float64)
 
     first = np.searchsorted(row, np.append(start, len(score)))
-    step, share = _cut_lengths(sum_length, first, lines, rounding=m / 2)
-    is_tied = ~is_new[row[step]] | ((share > 0) & ~is_new[row[step] + 1])
-    cuts = _split(step, share, length, positive, is_tied)
-    return _Steps(score[row[:-1]], positive, length, row), cuts, exponent
+    block, share = _cut_lengths(sum_length, first, layout, rounding=m / 2)
+    is_tied = ~is_new[row[block]] | ((share > 0) & ~is_new[row[block] + 1])
+    cuts = _as_cuts(block, share, length, positive, is_tied)
+    return _Blocks(score[row[:-1]], positive, length, row), cuts, exponent
 
 
-def _cut_cells(cells, lines):
+def _cut_cells(cells, layout):
     """Cuts between cells, or through them."""
     count = cells.count
-    end = np.append(lines.start, len(count))
+    end = np.append(layout.start, len(count))
     if cells.weight is None:
-        exponent, units = np.zeros_like(lines.m), count
+        exponent, units = np.zeros_like(layout.m), count
         _, positive, mass = cells.sums
-        rounding = np.zeros(len(lines.m))
+        rounding = np.zeros(len(layout.m))
     else:
         n_cells = np.diff(end)
-        units, exponent = _whole_units(cells.weight, lines.start, n_cells)
+        units, exponent = _whole_units(cells.weight, layout.start, n_cells)
         positive, mass = np.ldexp(cells.sums[4:], -np.repeat(exponent, n_cells))
         rounding = n_cells / 2
-    step, share = _cut_lengths(sums_before(units), end, lines, rounding)
-    is_tied = (share > 0) & (np.append(count, 0)[step] > 1)
+    block, share = _cut_lengths(sums_before(units), end, layout, rounding)
+    is_tied = (share > 0) & (np.append(count, 0)[block] > 1)
     length = units.astype(np.float64)
-    cuts = _split(step, share, length, positive, is_tied)
+    cuts = _as_cuts(block, share, length, positive, is_tied)
     row = sums_before(count)
-    return _Steps(cells.lower, positive, length, row, cells.upper, mass), cuts, exponent
+    blocks = _Blocks(cells.lower, positive, length, row, cells.upper, mass)
+    return blocks, cuts, exponent
 
 
-def _cut_lengths(sum_length, first, lines, rounding):
-    """For each cut the step that it runs through, and the share of it to the left.
+def _cut_lengths(sum_length, first, layout, rounding):
+    """For each cut the block that it runs through, and the share of it to the left.
 
     Lengths of each class are whole numbers, whose sums are off by ``rounding``.
     """
     total = np.diff(sum_length[first]).astype(np.float64)
-    inner = np.flatnonzero(lines.index)
-    line = lines.line[inner]
-    place = lines.cut[inner] * (total / lines.m)[line]
-    # Steps that end at a cut up to the rounding of weights and products end there: no
+    inner = np.flatnonzero(layout.index)
+    owner = layout.owner[inner]
+    place = layout.cut[inner] * (total / layout.m)[owner]
+    # Blocks that end at a cut up to the rounding of weights and products end there: no
     # sliver of a row falls behind the cut.
-    slack = (total * 4e-15 + rounding)[line]
-    base = sum_length[first[line]]
+    slack = (total * 4e-15 + rounding)[owner]
+    base = sum_length[first[owner]]
     at = bisect(
-        sum_length[1:], first[line], first[line + 1], place + slack, "right", base
+        sum_length[1:], first[owner], first[owner + 1], place + slack, "right", base
     )
     rest = place - (sum_length[at] - base)
-    step, share = first[lines.line], np.zeros(len(lines.line))
+    block, share = first[layout.owner], np.zeros(len(layout.owner))
     length = (sum_length[at + 1] - sum_length[at]).astype(np.float64)
-    step[inner], share[inner] = at, np.where(rest > slack, rest / length, 0)
-    return step, share
+    block[inner], share[inner] = at, np.where(rest > slack, rest / length, 0)
+    return block, share
 
 
-def _split(step, share, length, positive, is_tied):
+def _as_cuts(block, share, length, positive, is_tied):
     return _Cuts(
-        step=np.append(step, len(length)),
-        until=np.append(step + (share > 0), len(length)),
-        length=np.append(share * length[step], 0),
-        positive=np.append(share * positive[step], 0),
+        block=np.append(block, len(length)),
+        until=np.append(block + (share > 0), len(length)),
+        length=np.append(share * length[block], 0),
+        positive=np.append(share * positive[block], 0),
         share=np.append(share, 0),
         is_tied=np.append(is_tied, False),
     )

@@ -13,13 +13,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace.core.survivors import (
-    Survivors,
-    Totals,
-    bisect,
-    index_type,
-    sums_before,
-)
+from sklearn_tace.core.batch import Totals, index_type
+from sklearn_tace.core.survivors import Survivors, bisect, sums_before
 
 # Sums of a cell: of rows, of positives among them, and of scores; then the same
 # weighted, where rows have weights.
@@ -135,7 +130,7 @@ def condense(survivors: Survivors, n_bytes: int) -> Cells:
 def add_cells(parts: list[Cells], n_bytes: int) -> Cells:
     """Cells of the rows of all parts, of at most so many bytes."""
     totals = reduce(Totals.__add__, (part.totals for part in parts))
-    cells = _lay_together(parts)
+    cells = _interleave(parts)
     least = max(part.level for part in parts)
     n_cells = n_bytes // _cell_bytes(len(cells.sums))
     level, head = _finest(cells.lower, cells.indptr, n_cells, least)
@@ -157,7 +152,7 @@ def exchange(cells: Cells, is_old, new: Cells) -> Cells:
             "Labels, probabilities or weights are not those of the first visit. What "
             "computes them must give the same each time; or save them first."
         )
-    return _lay_together([cells.where(~is_old), new])
+    return _interleave([cells.where(~is_old), new])
 
 
 def _is_same(totals, other):
@@ -178,15 +173,15 @@ def _is_finer(new, old):
     return is_same and np.allclose(sums, old.sums, rtol=1e-9, atol=0)
 
 
-def _lay_together(parts):
+def _interleave(parts):
     """All cells, class after class, ascending; those that meet are not added up."""
     n_sums = max(len(part.sums) for part in parts)
-    code = np.concatenate([
+    class_index = np.concatenate([
         np.repeat(np.arange(len(part.indptr) - 1), np.diff(part.indptr))
         for part in parts
     ])
     lower = np.concatenate([part.lower for part in parts])
-    order = np.lexsort((lower, code))
+    order = np.lexsort((lower, class_index))
     # Rows without weights weigh 1.
     sums = [np.tile(part.sums, (n_sums // len(part.sums), 1)) for part in parts]
     return replace(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_tace.core.batch import mass_units, only_odd
 from sklearn_tace.core.score_range import RANGE_TOLERANCE, bad_value, in_range
-from sklearn_tace.core.survivors import mass_units, only_odd
 
 # A tile fits a core's cache: after the first look at a score, the others are cheap.
 _TILE_BYTES = 2**20
@@ -25,9 +25,10 @@ def row_blocks(shape, itemsize, rows=None):
     ``rows`` restricts the walk to these row numbers.
     """
     row_bytes = max(1, itemsize * int(np.prod(shape[1:])))
-    step = max(1, _TILE_BYTES // row_bytes)
-    for start in range(0, shape[0] if rows is None else len(rows), step):
-        yield slice(start, start + step) if rows is None else rows[start : start + step]
+    n_rows = max(1, _TILE_BYTES // row_bytes)
+    for start in range(0, shape[0] if rows is None else len(rows), n_rows):
+        block = slice(start, start + n_rows)
+        yield block if rows is None else rows[block]
 
 
 def visit_dense(proba, rows, threshold, add, first_row=0):
@@ -74,9 +75,9 @@ def visit_dense(proba, rows, threshold, add, first_row=0):
 
         row_sum[index] += _row_sums(scores, by_class)
         if by_class and len(proba) > _LONG:
-            for column, (line, kept) in enumerate(zip(scores, keep, strict=True)):
-                row = np.flatnonzero(kept)
-                add(line[row], columns.start + column, row, index)
+            for k in range(len(scores)):
+                row = np.flatnonzero(keep[k])
+                add(scores[k, row], columns.start + k, row, index)
         else:
             flat = np.flatnonzero(keep)
             major = flat // scores.shape[1]

@@ -1,4 +1,4 @@
-"""From scores and outcomes to survivors, with an totals of what did not survive."""
+"""The filter: from predictions to the survivors of a threshold."""
 
 from __future__ import annotations
 
@@ -7,115 +7,110 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from sklearn_tace.core.batch import MASS_ONE, Batch, Totals, index_type, pack
 from sklearn_tace.core.dense import row_blocks, visit_dense
 from sklearn_tace.core.sparse import visit_sparse
-from sklearn_tace.core.survivors import MASS_ONE, Batch, Totals, index_type, pack
-from sklearn_tace.inputs.warnings import warn
 
 # Rows may miss a sum of one by this much before the user is warned.
 ROW_SUM_TOLERANCE = 1e-3
 
 
-class OddRow(NamedTuple):
+class RowSum(NamedTuple):
     """A row that does not sum to one."""
 
     error: float  # by how much
     row: int
-    row_sum: float
+    total: float
 
 
-def filter_scores(given, threshold, with_rows=False) -> tuple[Batch, OddRow | None]:
+def filter_scores(given, threshold, with_rows=False) -> tuple[Batch, RowSum | None]:
     """Check the scores of ``given`` predictions and keep those above the threshold.
 
-    Classes beyond the columns have scores of 0. Rows of weight 0 are absent; with
-    ``with_rows`` the batch tells which of the others its survivors come from. Also
-    returned, for the caller to warn of, is the worst row that does not sum to one.
+    Parameters
+    ----------
+    given : inputs.predictions.Predictions
+        Classes beyond the columns have scores of 0. Rows of weight 0 are absent.
+    threshold : float or None
+    with_rows : bool
+        Whether the batch tells which row each survivor comes from.
+
+    Returns
+    -------
+    batch : Batch
+    worst : RowSum or None
+        The worst row that does not sum to one, for the caller to warn of.
     """
-    threshold = None if threshold is None else float(threshold)
     proba, truth, weight = given.proba, given.truth, given.weight
-    n_classes = len(given.classes)
-    is_sparse = scipy.sparse.issparse(proba)
-    if is_sparse and threshold is None:
+    n_classes, is_sparse = len(given.classes), scipy.sparse.issparse(proba)
+    if threshold is not None:
+        threshold = float(threshold)
+    elif is_sparse:
         raise ValueError(
             "threshold=None keeps every probability, also the zeros that a sparse "
             "y_proba does not store. Pass a threshold, or y_proba.toarray()."
         )
     rows = None if weight is None or weight.all() else np.flatnonzero(weight)
-    n_rows = proba.shape[0] if rows is None else len(rows)
     number = _number_rows(proba.shape[0], rows) if with_rows else None
-    pieces = _Pieces(truth, weight, number, n_classes)
+    collected = _Collected(truth, weight, number, n_classes)
     visit = visit_sparse if is_sparse else visit_dense
-    odd, mass = visit(proba, rows, threshold, pieces.add, given.first_row)
+    odd, mass = visit(proba, rows, threshold, collected.add, given.first_row)
     if threshold is None and proba.ndim == 2:
-        present = np.arange(n_rows) if rows is None else rows
-        zeros = np.zeros(n_rows, np.float32)  # the same word at any precision
-        for k in range(proba.shape[1], n_classes):
-            pieces.add(zeros, k, present)
+        collected.add_zeros(range(proba.shape[1], n_classes), rows)
+    class_index, key, kept_weight, row = collected.join()
+    n_rows, row_sum = proba.shape[0] if rows is None else len(rows), mass / MASS_ONE
+    totals = Totals(
+        n_samples=n_rows,
+        **_support(truth, weight, n_classes),
+        mass=(n_rows - len(odd)) * MASS_ONE + _exact_sum(mass),
+        largest_score=0.0 if len(key) else _largest(proba, rows),
+        dtype=proba.dtype if proba.dtype.kind == "f" else np.dtype(np.float64),
+        one_column=proba.ndim == 1,
+        one_label=with_rows and _have_one_label(truth, rows, row_sum),
+    )
     worst = None
     if proba.ndim == 2 and truth.ndim == 1:
-        worst = _worst(given.first_row + odd, mass / MASS_ONE, only_above=is_sparse)
-    code, word, kept_weight, row = pieces.join()
-    batch = Batch(
-        totals=Totals(
-            n_samples=n_rows,
-            **_support(truth, weight, n_classes),
-            mass=(n_rows - len(odd)) * MASS_ONE + _exact_sum(mass),
-            largest_score=0.0 if len(word) else _largest(proba, rows),
-            dtype=proba.dtype if proba.dtype.kind == "f" else np.dtype(np.float64),
-            one_column=proba.ndim == 1,
-            one_label=with_rows and _have_one_label(truth, rows, mass / MASS_ONE),
-        ),
-        code=code,
-        word=word,
-        weight=kept_weight,
-        row=row,
-    )
-    return batch, worst
+        worst = _worst(given.first_row + odd, row_sum, only_above=is_sparse)
+    return Batch(totals, class_index, key, kept_weight, row), worst
 
 
-def warn_of_row(odd):
-    """Warn of the worst of the rows that do not sum to one, if there is one."""
-    if odd is not None:
-        warn(
-            "The y_proba values do not sum to one. Make sure to pass probabilities, "
-            f"not scores. Row {odd.row} sums to {odd.row_sum:.6g}.",
-        )
-
-
-class _Pieces:
-    """Survivors as they are found, each with the outcome of its row.
-
-    And with its weight and its number, where rows have them.
-    """
+class _Collected:
+    """Survivors as they are found, with the outcome, weight and number of their row."""
 
     def __init__(self, truth, weight, number, n_classes):
-        self.code_dtype = index_type(n_classes)
-        self.truth = truth.astype(self.code_dtype) if truth.ndim == 1 else truth
+        self.index_type = index_type(n_classes)
+        self.truth = truth.astype(self.index_type) if truth.ndim == 1 else truth
         self.of_rows = (weight, number)
         # The first piece is for data without a row that is present.
-        empty = np.empty(0, self.code_dtype), np.empty(0, np.uint32)
-        none = (None if values is None else values[:0] for values in self.of_rows)
-        self.pieces = [(0, *empty, *none)]
+        empty = np.empty(0, self.index_type), np.empty(0, np.uint32)
+        self.pieces = [(0, *empty, *self._of_rows(slice(0), slice(None)))]
 
     def add(self, score, column, row, part=slice(None)):
         """Add scores of one column, or of a column each; ``row`` counts in the part."""
         truth = self.truth[part]
-        is_true = truth[row] == column if truth.ndim == 1 else truth[row, column] != 0
-        of_rows = (
-            None if values is None else values[part][row] for values in self.of_rows
-        )
+        outcome = truth[row] == column if truth.ndim == 1 else truth[row, column] != 0
         if isinstance(column, int):
-            only_class, code = column, np.full(len(row), column, self.code_dtype)
+            only_class, class_index = column, np.full(len(row), column, self.index_type)
         else:
-            only_class, code = 0, column.astype(self.code_dtype)
-        self.pieces.append((only_class, code, pack(score, is_true), *of_rows))
+            only_class, class_index = 0, column.astype(self.index_type)
+        key = pack(score, outcome)
+        self.pieces.append((only_class, class_index, key, *self._of_rows(part, row)))
+
+    def add_zeros(self, columns, rows):
+        """Add scores of 0 in columns that are not there."""
+        present = np.arange(len(self.truth)) if rows is None else rows
+        for column in columns:
+            self.add(np.zeros(len(present), np.float32), column, present)
 
     def join(self):
+        """Class numbers, keys, weights and row numbers of all survivors."""
         # Where pieces hold one class each, this brings the rows of a class together.
         self.pieces.sort(key=lambda piece: piece[0])
         _, *columns = zip(*self.pieces, strict=True)
         self.pieces.clear()
         return [None if c[0] is None else np.concatenate(c) for c in columns]
+
+    def _of_rows(self, part, row):
+        return (None if of is None else of[part][row] for of in self.of_rows)
 
 
 def _number_rows(n, rows):
@@ -184,4 +179,4 @@ def _worst(row, row_sum, only_above):
     if error.max(initial=0) <= ROW_SUM_TOLERANCE:
         return None
     k = np.argmax(error)
-    return OddRow(float(error[k]), int(row[k]), float(row_sum[k]))
+    return RowSum(float(error[k]), int(row[k]), float(row_sum[k]))

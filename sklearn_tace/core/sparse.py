@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from sklearn_tace.core.batch import mass_units, only_odd
 from sklearn_tace.core.score_range import bad_value, in_range
-from sklearn_tace.core.survivors import mass_units, only_odd
 
 # A block and what is computed of it fit a core's cache.
 _BLOCK_ENTRIES = 2**17

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_tace.core.bins import bin_survivors
+from sklearn_tace.core.bins import as_table, bin_survivors
 from sklearn_tace.inference.binned_rows import assign_to_bins
 from sklearn_tace.inference.debiased import Debiased, debias
 from sklearn_tace.inference.reference import UNDEFINED, draw_reference
-from sklearn_tace.scale.arrays import as_table
 
 INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
 

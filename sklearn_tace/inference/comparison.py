@@ -17,8 +17,8 @@ from sklearn_tace.inference.debiased import (
     mean_and_terms,
     plug_in,
 )
+from sklearn_tace.inference.measurement import Measurement
 from sklearn_tace.inputs.labels import are_same_labels, listed
-from sklearn_tace.report import CalibrationReport
 
 _SAME = ("threshold", "n_bins", "ties", "confidence_level")
 
@@ -79,7 +79,7 @@ class Comparison:
         )
 
 
-def compare(first: CalibrationReport, second: CalibrationReport) -> Comparison:
+def compare(first: Measurement, second: Measurement) -> Comparison:
     """Compare the calibration of two models on the same rows.
 
     The values alone do not tell, since noise adds more to one than to the other. The
@@ -128,11 +128,11 @@ def compare(first: CalibrationReport, second: CalibrationReport) -> Comparison:
     the first is better calibrated
     """
     for report in (first, second):
-        if not isinstance(report, CalibrationReport):
+        if not isinstance(report, Measurement):
             raise TypeError(
                 f"compare takes two CalibrationReports, got {type(report).__name__}."
             )
-    seen = first._sort(), second._sort()
+    seen = first._sorted_rows(), second._sorted_rows()
     _check_same_settings(*seen)
     try:
         debiased = first.debiased_tace_, second.debiased_tace_

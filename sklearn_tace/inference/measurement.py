@@ -1,9 +1,8 @@
-"""What a report measures: rows come in, numbers are read."""
+"""The numbers of a report, each computed when it is first read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_tace.core.bins import bins_asked
+from sklearn_tace.core.bins import as_table, bins_asked
+from sklearn_tace.core.errors import measure
 from sklearn_tace.inference.attributes import (
     INFERENCE_SETTINGS,
     INFERRED,
@@ -21,21 +21,14 @@ from sklearn_tace.inference.attributes import (
     has_reference,
     infer,
 )
-from sklearn_tace.inputs.estimators import predicted_proba
+from sklearn_tace.inference.sensitivity import sensitivity_table
 from sklearn_tace.inputs.labels import positions
-from sklearn_tace.inputs.predictions import check_parameters, is_wide
-from sklearn_tace.scale.arrays import (
-    SETTINGS,
-    as_table,
-    check_and_filter,
-    measure,
-    sensitivity_table,
-    settings_of,
-    warn_if_undefined,
-)
-from sklearn_tace.scale.batches import gather_batches
+from sklearn_tace.inputs.warnings import warn_if_undefined
+from sklearn_tace.scale.arrays import SETTINGS, settings_of
+from sklearn_tace.scale.fit import FitMixin
 
-# Attributes that are computed from what is seen; after partial_fit when first read.
+ALL_SETTINGS = SETTINGS + INFERENCE_SETTINGS
+# Attributes that need no random draws; after partial_fit computed when first read.
 MEASURED = (
     "tace_",
     "class_tace_",
@@ -52,22 +45,11 @@ MEASURED = (
 )
 
 
-# Columns of the table of bins.
-_OF_BINS = (
-    "lower",
-    "upper",
-    "count",
-    "weight",
-    "mean_proba",
-    "observed_frequency",
-    "gap",
-)
-
-ALL_SETTINGS = SETTINGS + INFERENCE_SETTINGS
+_BIN_COLUMNS = ("lower", "upper", "count", "weight", "mean_proba", "observed_frequency")
 
 
-class Measurement(BaseEstimator):
-    """The report without its words, pictures and files."""
+class Measurement(FitMixin, BaseEstimator):
+    """A report that is not shown: its parameters and its numbers."""
 
     # Without this, the scores would be routable metadata.
     __metadata_request__fit: ClassVar = {"proba": UNUSED}
@@ -93,398 +75,6 @@ class Measurement(BaseEstimator):
         self.confidence_level = confidence_level
         self.n_draws = n_draws
         self.random_state = random_state
-
-    def fit(
-        self,
-        y: ArrayLike,
-        proba: ArrayLike,
-        *,
-        labels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Measure the calibration of probabilities.
-
-        Labels come first: ``y``, then ``proba``.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or an indicator of 0 and 1 (multilabel).
-        proba : {array-like, sparse matrix, dask array} of shape \
-                (n_samples, n_classes) or array-like of shape (n_samples,)
-            Predicted probabilities; a 1-D array is that of the second label. See
-            :func:`tace_error` for dask arrays. If more of theirs is above the threshold
-            than ``working_memory`` holds, the report lacks what :meth:`from_batches`
-            lists.
-        labels : array-like of shape (n_classes,), default=None
-            Labels of the columns of ``proba``, in their order. See
-            :func:`tace_error` for the default.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. If they depend on the labels, as those that balance
-            classes do, a calibrated model is not calibrated on the weighted rows.
-
-        Returns
-        -------
-        self : CalibrationReport
-            The fitted report.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :func:`tace_error`. The report is then left as it was.
-
-        Warns
-        -----
-        UndefinedMetricWarning, UserWarning
-            As :func:`tace_error`.
-        """
-        return self._fit(
-            y,
-            proba,
-            labels=labels,
-            sample_weight=sample_weight,
-            caller=("fit", "y", "proba"),
-        )
-
-    def partial_fit(
-        self,
-        y: ArrayLike,
-        proba: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        Batches of one row or more, in any order, give what one :meth:`fit` of all
-        their rows gives (with ``ties="ordinal"``, and for what is drawn at random, of
-        the rows in the order of arrival). The batches are not seen, only what the
-        threshold keeps of them. Attributes are computed when they are read.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or an indicator of 0 and 1 (multilabel).
-        proba : {array-like, sparse matrix, dask array} of shape \
-                (n_samples, n_classes) or array-like of shape (n_samples,)
-            Predicted probabilities; a 1-D array is that of the second label.
-        classes : array-like of shape (n_classes,), default=None
-            Labels of the columns of ``proba``, in their order. Needed in the first
-            call, unless ``y`` is an indicator; can be left out afterwards.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Where only some batches have weights, the rows of
-            the others weigh 1.
-
-        Returns
-        -------
-        self : CalibrationReport
-            The report, which holds one more batch.
-
-        Raises
-        ------
-        ValueError
-            Where ``classes`` are missing in the first call, or differ from those of
-            earlier rows, as names of columns may. Where ``threshold`` or ``ties``
-            have been changed since. Where probabilities were summed up: see
-            :meth:`from_batches`.
-        ValueError, TypeError
-            As :func:`tace_error`. In all cases the report is left as it was.
-
-        Warns
-        -----
-        UserWarning
-            Where rows do not sum to one.
-
-        Examples
-        --------
-        >>> from sklearn_tace import CalibrationReport
-        >>> report = CalibrationReport(n_bins=2)
-        >>> for y, p in [(["a", "b"], [0.1, 0.7]), (["b"], [0.6])]:
-        ...     report = report.partial_fit(y, p, classes=["a", "b"])
-        >>> report.n_samples_, round(report.tace_, 3)
-        (3, 0.225)
-        """
-        seen = vars(self).get("_seen")
-        if seen is None and classes is None and not is_wide(y):
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        batch = check_and_filter(
-            y,
-            proba,
-            settings_of(self, ALL_SETTINGS),
-            labels=classes,
-            classes=seen.classes if seen is not None and classes is None else None,
-            sample_weight=sample_weight,
-            caller=("partial_fit", "y", "proba"),
-            is_part=True,
-        )
-        self._set_rows(batch if seen is None else seen.under(batch.settings) + batch)
-        return self
-
-    def merge(self, other: Measurement) -> Self:
-        """Add all rows that another report has seen.
-
-        Reports on parts of the data, made anywhere and merged in any order, give what
-        one :meth:`fit` of all rows gives (with ``ties="ordinal"``, and for what is
-        drawn at random, of the rows in the order of merging).
-
-        Parameters
-        ----------
-        other : CalibrationReport
-            Fitted with the same classes in the same order, ``threshold`` and
-            ``ties``. It is not changed.
-
-        Returns
-        -------
-        self : CalibrationReport
-            The report, which holds the rows of both. An unfitted report takes those
-            of the other under its own settings.
-
-        Raises
-        ------
-        TypeError
-            Where ``other`` is no report.
-        ValueError
-            Where the classes or settings of the reports differ, or the probabilities
-            of one were summed up: see :meth:`from_batches`.
-        sklearn.exceptions.NotFittedError
-            Where ``other`` has not been fitted.
-
-        Examples
-        --------
-        >>> from sklearn_tace import CalibrationReport
-        >>> first = CalibrationReport(n_bins=2).fit([0, 1], [0.1, 0.7])
-        >>> second = CalibrationReport(n_bins=2).fit([1], [0.6], labels=[0, 1])
-        >>> round(first.merge(second).tace_, 3)
-        0.225
-        """
-        if not isinstance(other, Measurement):
-            raise TypeError(
-                f"other must be a CalibrationReport, got {type(other).__name__}."
-            )
-        check_is_fitted(other, msg="other, a %(name)s, is not fitted yet.")
-        settings = settings_of(self, ALL_SETTINGS)
-        check_parameters(**settings)
-        seen = other._seen.under(settings)
-        if self.__sklearn_is_fitted__():
-            seen = self._seen.under(settings) + seen
-        self._set_rows(seen)
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return "_seen" in vars(self)
-
-    def __getattr__(self, name):
-        if name not in MEASURED + INFERRED:
-            kind = type(self).__name__
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-        seen = self._sort()
-        if name in INFERRED:
-            vars(self).update(infer(seen, self.tace_, name))
-            return vars(self)[name]
-        attributes, measured = _measured(seen)
-        vars(self).update(attributes)
-        warn_if_undefined(measured, seen.settings["threshold"])
-        return attributes[name]
-
-    def __dir__(self):
-        # Without the inference: scikit-learn's HTML display reads all that is listed.
-        return [
-            *super().__dir__(),
-            *(MEASURED if self.__sklearn_is_fitted__() else ()),
-        ]
-
-    def _fit(self, y_true, y_proba, **data):
-        settings = settings_of(self, ALL_SETTINGS)
-        return self._measure(check_and_filter(y_true, y_proba, settings, **data))
-
-    def _measure(self, seen):
-        """Measure these rows and hold no others."""
-        seen = seen.sorted()
-        attributes, measured = _measured(seen)
-        warn_if_undefined(measured, seen.settings["threshold"])
-        # From here on nothing fails, so that a failed fit changes nothing.
-        self._set_rows(seen)
-        vars(self).update(attributes)
-        return self
-
-    def _set_rows(self, seen):
-        """Hold these rows and no others."""
-        for name in (*MEASURED, *INFERRED, "_class_estimates"):
-            vars(self).pop(name, None)
-        vars(self).update(classes_=seen.classes.copy(), _seen=seen)
-
-    def _sort(self):
-        """Sort what is seen, once."""
-        check_is_fitted(self)
-        self._seen = self._seen.sorted()
-        return self._seen
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_proba: ArrayLike,
-        *,
-        labels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        **params,
-    ) -> Self:
-        """Report on labels and predicted probabilities.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or an indicator of 0 and 1 (multilabel).
-        y_proba : {array-like, sparse matrix, dask array} of shape \
-                (n_samples, n_classes) or array-like of shape (n_samples,)
-            Predicted probabilities; a 1-D array is that of the second label.
-        labels : array-like of shape (n_classes,), default=None
-            Labels of the columns of ``y_proba``, in their order.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        **params : dict
-            Parameters of the report.
-
-        Returns
-        -------
-        report : CalibrationReport
-            The fitted report.
-
-        Examples
-        --------
-        >>> from sklearn_tace import CalibrationReport
-        >>> report = CalibrationReport.from_predictions([1, 0, 1], [0.9, 0.2, 0.6])
-        >>> round(report.tace_, 3)
-        0.233
-        """
-        return cls(**params)._fit(
-            y_true,
-            y_proba,
-            labels=labels,
-            sample_weight=sample_weight,
-            caller=("from_predictions", "y_true", "y_proba"),
-        )
-
-    @classmethod
-    def from_batches(
-        cls,
-        batches: Iterable | Callable,
-        *,
-        labels: ArrayLike | None = None,
-        **params,
-    ) -> Self:
-        """Report on rows in batches that can be read again, in bounded memory.
-
-        As long as the probabilities above the threshold fit in scikit-learn's
-        ``working_memory``, 1024 MiB by default, they are seen, and the report is what
-        :meth:`partial_fit` makes. Beyond that they are summed up as they come, and
-        batches are read a second time (more often where ``working_memory`` is small for
-        them) for those next to the cuts between bins. The value, the bins and the
-        counts are the same, to 1e-12. What needs every probability is then refused:
-        ``ties="ordinal"``, what chance would give and intervals, :meth:`sensitivity`,
-        :meth:`partial_fit` and :meth:`merge`.
-
-        Parameters
-        ----------
-        batches : iterable or callable
-            Batches ``(y, proba)`` or ``(y, proba, sample_weight)`` of one row or more:
-            a list, another object that can be iterated over again, or a function that
-            returns a new iterator each time. What each of them holds is as in
-            :meth:`partial_fit`; the rows of one without weights weigh 1.
-        labels : array-like of shape (n_classes,), default=None
-            Labels of the columns of ``proba``, in their order. Not needed for an
-            indicator.
-        **params : dict
-            Parameters of the report.
-
-        Returns
-        -------
-        report : CalibrationReport
-            The fitted report.
-
-        Raises
-        ------
-        TypeError
-            Where ``batches`` can be read only once, such as a generator.
-        ValueError, TypeError
-            As :meth:`partial_fit`; rows in messages are counted over all batches.
-        ValueError
-            Where there are no batches, or others when they are read again. Where
-            ``working_memory`` is too little for that many bins.
-
-        Warns
-        -----
-        UndefinedMetricWarning, UserWarning
-            As :func:`tace_error`.
-
-        Notes
-        -----
-        The peak of memory is up to six times ``working_memory``, besides the batch.
-        Inference, which ``print`` starts, takes some 150 bytes for each probability
-        that is seen: if they just fit, again some 16 times. ``tace_`` and the other
-        attributes that are measured do not need it.
-
-        Examples
-        --------
-        >>> from sklearn_tace import CalibrationReport
-        >>> batches = [(["a", "b"], [0.1, 0.7]), (["b"], [0.6])]
-        >>> report = CalibrationReport.from_batches(
-        ...     batches, labels=["a", "b"], n_bins=2
-        ... )
-        >>> report.n_samples_, round(report.tace_, 3)
-        (3, 0.225)
-        """
-        report = cls(**params)
-        settings = settings_of(report, ALL_SETTINGS)
-        check_parameters(**settings)
-        return report._measure(gather_batches(batches, settings, labels))
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        **params,
-    ) -> Self:
-        """Report on what a fitted classifier predicts.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted classifier with ``predict_proba``; a pipeline or a search too.
-        X : array-like of shape (n_samples, n_features)
-            Test samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or an indicator of 0 and 1 (multilabel). A label that the
-            estimator was not fitted on gets a column of zeros and a warning.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        **params : dict
-            Parameters of the report.
-
-        Returns
-        -------
-        report : CalibrationReport
-            The fitted report.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> from sklearn_tace import CalibrationReport
-        >>> X, y = load_iris(return_X_y=True)
-        >>> classifier = GaussianNB().fit(X[::2], y[::2])
-        >>> report = CalibrationReport.from_estimator(
-        ...     classifier, X[1::2], y[1::2], n_bins=5
-        ... )
-        >>> report.n_kept_
-        array([25, 33, 30])
-        """
-        response = predicted_proba(estimator, X, y)
-        return cls(**params)._fit(y, sample_weight=sample_weight, **response._asdict())
 
     def sensitivity(
         self,
@@ -549,7 +139,7 @@ class Measurement(BaseEstimator):
         >>> table["n_kept"]
         array([10, 10,  6,  6])
         """
-        seen = self._sort()
+        seen = self._sorted_rows()
         settings = seen.settings
         seen.demand_batches("sensitivity")
         if expected and not has_reference(seen):
@@ -605,7 +195,7 @@ class Measurement(BaseEstimator):
         >>> table["lower"].round(2), table["upper"].round(2)
         (array([0.18]), array([0.21]))
         """
-        seen = self._sort()
+        seen = self._sorted_rows()
         seen.demand_batches("class_intervals")
         if not has_intervals(seen):
             norm = seen.settings["norm"]
@@ -619,6 +209,54 @@ class Measurement(BaseEstimator):
         estimates = np.array([known[k] for k in shown]).T
         columns = dict(zip(names, estimates, strict=True))
         return as_table({"class": seen.classes[shown], **columns})
+
+    def __sklearn_is_fitted__(self):
+        return "_seen" in vars(self)
+
+    def __getattr__(self, name):
+        if name not in MEASURED + INFERRED:
+            kind = type(self).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        seen = self._sorted_rows()
+        if name in INFERRED:
+            vars(self).update(infer(seen, self.tace_, name))
+            return vars(self)[name]
+        attributes, measured = _measured(seen)
+        vars(self).update(attributes)
+        warn_if_undefined(measured, seen.settings["threshold"])
+        return attributes[name]
+
+    def __dir__(self):
+        # Without the inference: scikit-learn's HTML display reads all that is listed.
+        return [
+            *super().__dir__(),
+            *(MEASURED if self.__sklearn_is_fitted__() else ()),
+        ]
+
+    def _settings(self):
+        return settings_of(self, ALL_SETTINGS)
+
+    def _measure(self, seen):
+        """Measure these rows, in the place of others."""
+        seen = seen.sorted()
+        attributes, measured = _measured(seen)
+        warn_if_undefined(measured, seen.settings["threshold"])
+        # From here on nothing fails, so that a failed fit changes nothing.
+        self._set_rows(seen)
+        vars(self).update(attributes)
+        return self
+
+    def _set_rows(self, seen):
+        """Take these rows, in the place of others."""
+        for name in (*MEASURED, *INFERRED, "_class_estimates"):
+            vars(self).pop(name, None)
+        vars(self).update(classes_=seen.classes.copy(), _seen=seen)
+
+    def _sorted_rows(self):
+        """The rows seen, with sorted survivors."""
+        check_is_fitted(self)
+        self._seen = self._seen.sorted()
+        return self._seen
 
     def _class_columns(self):
         """The table of classes by column."""
@@ -658,7 +296,7 @@ def _measured(seen):
         "bins_": as_table({
             "class": classes[measured.bins.class_index],
             "bin": measured.bins.index,
-            **{name: getattr(measured.bins, name) for name in _OF_BINS},
+            **{name: getattr(measured.bins, name) for name in (*_BIN_COLUMNS, "gap")},
         }),
     }
     return attributes, measured

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.scale.arrays import worst_first
 
 _CANDIDATES = 30  # for each of which an interval takes some 10 ms
 
@@ -17,7 +17,7 @@ def clearest_first(report, n, *, with_intervals=True):
     distance from what chance gives. With intervals, which take their time, it is the
     least that the error may be, after the classes beyond chance have come first.
     """
-    seen = report._sort()
+    seen = report._sorted_rows()
     worst = worst_first(report.class_tace_)
     excess = np.zeros(len(report.classes_))
     if has_reference(seen) and len(worst):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace.core.bins import pool_gaps
+from sklearn_tace.core.errors import pool_gaps
 
 # Numbers drawn at a time.
 _BLOCK = 2**16

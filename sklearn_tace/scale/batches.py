@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from sklearn_tace.core.survivors import append_part
+from sklearn_tace.core.batch import append_part
 from sklearn_tace.inputs.predictions import check_predictions, is_wide
-from sklearn_tace.scale.gather import (
-    add_found,
-    as_seen_rows,
-    filter_given,
-    gather,
-    request_for,
-)
+from sklearn_tace.scale.gather import filter_part, gather, merge_parts
 from sklearn_tace.scale.seen_rows import SeenRows, add_names
 
 
-def gather_batches(batches, settings, labels) -> SeenRows:
-    """What is above the threshold in batches of (y, proba), or with weights."""
+def filter_batches(batches, settings, labels) -> SeenRows:
+    """Survivors of batches (y, proba) or (y, proba, sample_weight)."""
     if isinstance(batches, Iterator):
         raise TypeError(
             "batches can be read only once, and may have to be read again. Pass a "
@@ -33,34 +27,9 @@ def gather_batches(batches, settings, labels) -> SeenRows:
     known = {"classes": None, "names": (None, None)}
 
     def visit(request):
-        merge = partial(add_found, request=request)
-        parts, first_row = [], 0
-        for k, batch in enumerate(_iterate(batches)):
-            y, proba, weight = _unpack(batch)
-            if labels is None and not is_wide(y):
-                raise ValueError(
-                    "labels must be passed: those of all columns of proba, in their "
-                    "order."
-                )
-            try:
-                given = check_predictions(
-                    y,
-                    proba,
-                    labels=labels,
-                    classes=known["classes"] if labels is None else None,
-                    sample_weight=weight,
-                    caller=("from_batches", "y", "proba"),
-                    is_part=True,
-                    first_row=first_row,
-                    argument="labels",
-                )
-                known["names"] = add_names(known["names"], given.names)
-            except (TypeError, ValueError) as error:
-                error.add_note(f"This is of batch {k}, counted from 0.")
-                raise
-            known["classes"] = given.classes
-            first_row += len(given.truth)
-            parts = append_part(parts, filter_given(given, request), merge)
+        merge, parts = partial(merge_parts, request=request), []
+        for given in _check_batches(batches, labels, known):
+            parts = append_part(parts, filter_part(given, request), merge)
         if not parts:
             raise ValueError(
                 "batches is empty, or was when it was read again. A function must "
@@ -68,12 +37,37 @@ def gather_batches(batches, settings, labels) -> SeenRows:
             )
         return merge(parts)
 
-    found = gather(visit, request_for(settings, with_rows=True))
-    return as_seen_rows(found, **known, settings=settings, may_be_empty=False)
+    return gather(visit, settings, with_rows=True, may_be_empty=False, known=known)
 
 
-def _iterate(batches):
-    return batches if isinstance(batches, Iterable) else batches()
+def _check_batches(batches, labels, known):
+    """Predictions batch by batch; their classes and names are put into ``known``."""
+    first_row = 0
+    for k, batch in enumerate(batches if isinstance(batches, Iterable) else batches()):
+        y, proba, weight = _unpack(batch)
+        if labels is None and not is_wide(y):
+            raise ValueError(
+                "labels must be passed: those of all columns of proba, in their order."
+            )
+        try:
+            given = check_predictions(
+                y,
+                proba,
+                labels=labels,
+                classes=known["classes"] if labels is None else None,
+                sample_weight=weight,
+                caller=("from_batches", "y", "proba"),
+                is_part=True,
+                first_row=first_row,
+                argument="labels",
+            )
+            known["names"] = add_names(known["names"], given.names)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"This is of batch {k}, counted from 0.")
+            raise
+        known["classes"] = given.classes
+        first_row += len(given.truth)
+        yield given
 
 
 def _unpack(batch):

@@ -23,11 +23,9 @@ from sklearn_tace.inputs.predictions import (
 )
 from sklearn_tace.inputs.warnings import warn
 from sklearn_tace.scale.gather import (
-    add_found,
-    as_seen_rows,
-    filter_given,
+    filter_part,
     gather,
-    request_for,
+    merge_parts,
 )
 from sklearn_tace.scale.seen_rows import SeenRows
 
@@ -40,7 +38,7 @@ _CONVERT = {
 _N_TOGETHER = 2
 
 
-def gather_chunks(
+def filter_chunks(
     y_true,
     y_proba,
     settings,
@@ -87,9 +85,9 @@ def gather_chunks(
     if y.shape[1:] == (1,):
         y = y[:, 0]
     visit = _visitor(y, proba, weight, options)
-    found = gather(visit, request_for(settings, with_rows))
-    return as_seen_rows(
-        found, given.classes, given.names, settings, may_be_empty=is_part
+    known = {"classes": given.classes, "names": given.names}
+    return gather(
+        visit, settings, with_rows=with_rows, may_be_empty=is_part, known=known
     )
 
 
@@ -231,7 +229,7 @@ def _visitor(y, proba, weight, options):
         request = dask.delayed(request, traverse=False)
         # One layer over all arrays: what several are computed from is computed once.
         # What it holds are no arrays, but nothing looks at them as such.
-        founds = da.blockwise(
+        parts = da.blockwise(
             _filter_chunk,
             "i",
             *with_axes,
@@ -242,8 +240,8 @@ def _visitor(y, proba, weight, options):
             meta=np.empty(0, dtype=object),
         )
         # Not optimized: tasks of one name would differ from visit to visit.
-        founds = founds.to_delayed(optimize_graph=False)[np.array(sizes) > 0]
-        return _tree(list(founds), add_found, request)
+        parts = parts.to_delayed(optimize_graph=False)[np.array(sizes) > 0]
+        return _tree(list(parts), merge_parts, request)
 
     return visit
 
@@ -265,7 +263,7 @@ def _filter_chunk(proba, y, first_row, *weight, request, options):
         given = check_predictions(
             y, proba, is_part=True, first_row=first_row, argument="labels", **options
         )
-        return filter_given(given, request)
+        return filter_part(given, request)
     except (TypeError, ValueError) as error:
         error.add_note(f"This is of the chunk that begins with row {first_row}.")
         raise

@@ -1,16 +1,17 @@
-"""What a report holds of the rows that it has seen."""
+"""Rows that a report has seen: their survivors, and totals over all of them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_tace.core.batch import Batch, append_part, join
 from sklearn_tace.core.cells import Cells
-from sklearn_tace.core.survivors import Batch, Survivors, append_part, join, sort
+from sklearn_tace.core.survivors import Survivors, sort
 from sklearn_tace.inputs.labels import are_same_labels, listed
 
 _TOGETHER = "Putting reports or batches together"
@@ -18,9 +19,9 @@ _TOGETHER = "Putting reports or batches together"
 
 @dataclass(frozen=True)
 class SeenRows:
-    """Rows seen so far, in batches; and their survivors, once they have been sorted.
+    """Rows seen so far, in batches, and their survivors once they have been sorted.
 
-    Where survivors are too many to hold, there are cells instead, and no batches.
+    Where survivors are too many for the memory, there are cells instead of batches.
     """
 
     classes: NDArray  # (K,)
@@ -83,8 +84,9 @@ class SeenRows:
             )
         names = add_names(self.names, other.names)
         with np.errstate(over="ignore"):
-            batches = reduce(_add_batch, other.batches, self.batches)
-            check_total_weight(batch.totals for batch in batches)
+            add = partial(append_part, merge=join)
+            batches = reduce(add, other.batches, self.batches)
+        check_total_weight(batches)
         return SeenRows(self.classes, names, other.settings, batches)
 
 
@@ -99,19 +101,15 @@ def add_names(names, others):
     return tuple(own or new for own, new in zip(names, others, strict=True))
 
 
-def check_total_weight(totals):
-    """Refuse weights whose sum over all rows is beyond double precision."""
+def check_total_weight(parts):
+    """Refuse weights whose sum over all parts is beyond double precision."""
     with np.errstate(over="ignore"):
-        total = sum(totals.support_weight.sum() for totals in totals)
+        total = sum(part.totals.support_weight.sum() for part in parts)
     if total == np.inf:
         raise ValueError(
             "The sum of sample_weight over all rows is beyond double precision. "
             "Only ratios matter: scale the weights."
         )
-
-
-def _add_batch(batches, batch):
-    return append_part(batches, batch, join)
 
 
 def _is_same_setting(value, other):

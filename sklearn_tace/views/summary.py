@@ -7,9 +7,9 @@ import numpy as np
 
 from sklearn_tace import __version__
 from sklearn_tace.core.bins import bins_asked
+from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
 from sklearn_tace.inference.ranking import clearest_first
-from sklearn_tace.scale.arrays import worst_first
 from sklearn_tace.views.formatting import (
     WIDTH,
     bins_of,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
 from sklearn_tace.inference.ranking import clearest_first
 from sklearn_tace.inputs.labels import positions
-from sklearn_tace.scale.arrays import worst_first
 from sklearn_tace.views.displays.base import Display
 from sklearn_tace.views.displays.drawing import (
     GREY,
@@ -157,7 +157,7 @@ class ClassErrorDisplay(Display):
     @classmethod
     def _collect(cls, report, *, classes=None, name=None):
         """What from_report draws."""
-        seen = report._sort()
+        seen = report._sorted_rows()
         settings = seen.settings
         worst = worst_first(report.class_tace_)
         if classes is None:

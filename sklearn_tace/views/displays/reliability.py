@@ -149,7 +149,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def _collect(cls, report, *, classes=None, name=None):
         """What from_report draws."""
-        seen = report._sort()
+        seen = report._sorted_rows()
         shown = classes_to_draw(report, classes)
         of_bins = _class_of_bins(report)
         rows = np.concatenate([np.flatnonzero(of_bins == k) for k in shown])

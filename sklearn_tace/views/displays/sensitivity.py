@@ -144,7 +144,7 @@ class SensitivityDisplay(Display):
     @classmethod
     def _collect(cls, report, *, thresholds=None, bin_counts=None, name=None):
         """What from_report draws."""
-        seen = report._sort()
+        seen = report._sorted_rows()
         settings = seen.settings
         threshold, n_bins = settings["threshold"], settings["n_bins"]
         if thresholds is not None:

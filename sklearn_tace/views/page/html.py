@@ -12,8 +12,8 @@ from importlib.resources import files
 import numpy as np
 
 from sklearn_tace import __version__
+from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.scale.arrays import worst_first
 from sklearn_tace.views.displays.class_errors import ClassErrorDisplay
 from sklearn_tace.views.displays.drawing import import_matplotlib
 from sklearn_tace.views.displays.reliability import ReliabilityDisplay, classes_to_draw
