@@ -1,4 +1,4 @@
-"""What noise does to the value: the attributes of a report that say it."""
+"""Attributes of a report that describe chance, computed on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INFERRED = _OF_REFERENCE + _OF_DEBIASED
 
 
 def has_reference(seen):
-    """Whether it is known what chance would give."""
+    """Whether there is a reference distribution."""
     return seen.settings["average"] == "macro" and not seen.is_condensed
 
 
@@ -79,7 +79,7 @@ def expected_tace(survivors, settings):
 
 
 def class_estimates(seen, class_tace, classes):
-    """For each of these classes what its column alone would give."""
+    """Debiased error and interval of each of these classes, from its column alone."""
     settings = seen.settings
     level, survivors = float(settings["confidence_level"]), seen.sorted_rows()
     estimates = {}
@@ -115,7 +115,7 @@ def _reference_attributes(reference, binned, classes):
 
 
 def bin_rows(survivors, settings):
-    """What each bin holds of the survivors."""
+    """Survivors with their shares in the bins."""
     bins = bin_survivors(survivors, settings["n_bins"], settings["ties"])
     return assign_to_bins(survivors, bins)
 

@@ -1,4 +1,4 @@
-"""How much of each survivor a bin holds, so that sums over bins are products."""
+"""Survivors with the share of each in each bin: sums over bins are matrix products."""
 
 from __future__ import annotations
 
@@ -137,20 +137,8 @@ class BinnedRows:
 
 
 def assign_to_bins(survivors: Survivors, bins: Bins) -> BinnedRows:
-    """Say which survivors, or shares of them, each of the bins holds."""
-    stop = bins.start + bins.count
-    edge = np.unique(np.concatenate([[0], bins.start, stop]))
-    first, last = np.searchsorted(edge, bins.start), np.searchsorted(edge, stop)
-    indptr = np.append(0, np.cumsum(last - first))
-    part = np.arange(indptr[-1]) - np.repeat(indptr[:-1] - first, last - first)
-    share = np.ones(len(part))
-    share[indptr[:-1]] -= bins.share_before
-    is_cut = bins.share_before[1:] > 0
-    share[indptr[1:-1][is_cut] - 1] -= 1 - bins.share_before[1:][is_cut]
-
-    share = scipy.sparse.csr_array(
-        (share, part, indptr), shape=(len(bins.start), len(edge) - 1)
-    )
+    """Say which survivors, or shares of them, are in each of the bins."""
+    edge, share = _shares(bins)
     part = np.repeat(np.arange(len(edge) - 1), np.diff(edge))
     class_start = bins.start[bins.index == 0]
     weight = survivors.weight
@@ -176,3 +164,18 @@ def assign_to_bins(survivors: Survivors, bins: Bins) -> BinnedRows:
         count=bins.count,
         one_label=survivors.totals.one_label,
     )
+
+
+def _shares(bins):
+    """Where parts of the survivors begin, and the share of each part in each bin."""
+    stop = bins.start + bins.count
+    edge = np.unique(np.concatenate([[0], bins.start, stop]))
+    first, last = np.searchsorted(edge, bins.start), np.searchsorted(edge, stop)
+    indptr = np.append(0, np.cumsum(last - first))
+    part = np.arange(indptr[-1]) - np.repeat(indptr[:-1] - first, last - first)
+    share = np.ones(len(part))
+    share[indptr[:-1]] -= bins.share_before
+    is_cut = bins.share_before[1:] > 0
+    share[indptr[1:-1][is_cut] - 1] -= 1 - bins.share_before[1:][is_cut]
+    shape = len(bins.start), len(edge) - 1
+    return edge, scipy.sparse.csr_array((share, part, indptr), shape=shape)

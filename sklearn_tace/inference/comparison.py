@@ -217,8 +217,8 @@ def _check_same_rows(first, second):
 def _keys(survivors):
     """A number for each row and class."""
     n_classes = len(survivors.n_kept)
-    code = np.repeat(np.arange(n_classes), survivors.n_kept)
-    return survivors.row.astype(np.int64) * n_classes + code
+    class_index = np.repeat(np.arange(n_classes), survivors.n_kept)
+    return survivors.row.astype(np.int64) * n_classes + class_index
 
 
 def _relative_weight(survivors, part):

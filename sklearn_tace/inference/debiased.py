@@ -1,4 +1,4 @@
-"""The value less the bias that noise gives it, and an interval."""
+"""TACE without the bias that noise adds, and an interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CUT_OFF, _LEFT = 0.55, 0.16
 
 
 class Debiased(NamedTuple):
-    """What new rows would show."""
+    """Estimates of the value on new rows."""
 
     tace: float
     lower: float
@@ -189,13 +189,13 @@ def _blur(binned, signs):
     place = np.sqrt(middle * (1 - middle) / binned.of_bins(n_eff))
     width = _BLUR * place * n_bins
     blurred, weight = signs.copy(), np.ones(len(width))
-    for step in range(1, min(n_bins.max(), int(3 * width.max()) + 2)):
-        near = np.exp(-((step / width) ** 2) / 2)
-        is_above = binned.index + step < n_bins
-        is_below = binned.index >= step
+    for far in range(1, min(n_bins.max(), int(3 * width.max()) + 2)):
+        near = np.exp(-((far / width) ** 2) / 2)
+        is_above = binned.index + far < n_bins
+        is_below = binned.index >= far
         above, below = np.where(is_above, near, 0), np.where(is_below, near, 0)
-        blurred[:, :-step] += signs[:, step:] * above[:-step]
-        blurred[:, step:] += signs[:, :-step] * below[step:]
+        blurred[:, :-far] += signs[:, far:] * above[:-far]
+        blurred[:, far:] += signs[:, :-far] * below[far:]
         weight += above + below
     return blurred / weight
 

@@ -1,4 +1,4 @@
-"""Which way each bin errs, learnt from some of the rows.
+"""A smooth model of the gaps, and the sign of each gap, learnt from some of the rows.
 
 Whatever is learnt, the debiased value does not overstate, for it is tried on other
 rows; a good guess lets it see more. So gaps are modelled with as much detail as the
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 _SLOPE_VARIANCE = 0.25  # of the logistic curve, around slope 1
-# Steps of Newton's method, each of which moves no bin farther than this on the logit
+# Newton's method: the most iterations, the farthest that one moves a bin on the logit
 # scale, and how far the last one does.
-_N_STEPS, _FARTHEST, _NEAR = 30, 2.0, 0.05
+_N_ITERATIONS, _FARTHEST, _NEAR = 30, 2.0, 0.05
 # Variances of a bend that are weighed against none, in units of its mean noise.
 _VARIANCES = np.logspace(-1.5, 2.5, 13)
 _MOST = 4.0  # that a curve is bent, on the logit scale
@@ -77,18 +77,18 @@ def model_gaps(curve, n_rows, gap):
         information = n_rows * spread * frequency * (1 - frequency)
         return n_rows * (p - frequency - gap), information
 
-    line = _fit_logistic(score, x, len(n_rows))
+    logits = _fit_logistic(score, x, len(n_rows))
     for bend, head in ((_COMMON, curve.head[:1]), (_OF_CLASSES, curve.head)):
-        line += _fit_bend(*score(expit(line)), x, head, bend, len(curve.head))
-    frequency = expit(line).clip(_TINY, 1 - _TINY)
+        logits += _fit_bend(*score(expit(logits)), x, head, bend, len(curve.head))
+    frequency = expit(logits).clip(_TINY, 1 - _TINY)
     return p - frequency, frequency * (1 - frequency) * spread
 
 
 def _fit_logistic(score, x, n_fits):
-    """One straight line on the logit scale for all bins, (n_fits, n_bins)."""
-    line, slope = np.tile(x, (n_fits, 1)), np.ones((n_fits, 1))
-    for _ in range(_N_STEPS):
-        u, information = score(expit(line))
+    """Logits of all bins, linear in those of the predictions, (n_fits, n_bins)."""
+    logits, slope = np.tile(x, (n_fits, 1)), np.ones((n_fits, 1))
+    for _ in range(_N_ITERATIONS):
+        u, information = score(expit(logits))
         u0 = u.sum(axis=1, keepdims=True)
         u1 = (u @ x)[:, None] - (slope - 1) / _SLOPE_VARIANCE
         i0 = information.sum(axis=1, keepdims=True) + _TINY
@@ -96,14 +96,14 @@ def _fit_logistic(score, x, n_fits):
         i2 = (information @ x**2)[:, None] + 1 / _SLOPE_VARIANCE
         determinant = i0 * i2 - i1**2
         rise = (i0 * u1 - i1 * u0) / determinant
-        step = (i2 * u0 - i1 * u1) / determinant + rise * x
-        farthest = np.abs(step).max(axis=1, keepdims=True)
+        change = (i2 * u0 - i1 * u1) / determinant + rise * x
+        farthest = np.abs(change).max(axis=1, keepdims=True)
         part = np.minimum(1, _FARTHEST / np.maximum(farthest, _TINY))
         slope += part * rise
-        line += part * step
+        logits += part * change
         if farthest.max() < _NEAR:
             break
-    return line
+    return logits
 
 
 def _fit_bend(u, information, x, head, bend, n_classes):

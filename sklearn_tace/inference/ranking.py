@@ -1,4 +1,4 @@
-"""Which classes to look at first."""
+"""The classes to look at first."""
 
 from __future__ import annotations
 

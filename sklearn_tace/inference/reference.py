@@ -1,4 +1,4 @@
-"""What calibrated labels would give: outcomes drawn from the predictions themselves."""
+"""The reference distribution: labels drawn from the predictions, measured alike."""
 
 from __future__ import annotations
 
@@ -85,19 +85,8 @@ def draw_labels(binned, proba, n_draws, rng):
     to more, they are scaled.
     """
     n_rows, n_parts = binned.n_rows, binned.share.shape[1]
-    order = np.argsort(binned.row, kind="stable")
-    row = binned.row[order]
-    before = np.append(0, np.cumsum(proba[order]))
-    first = np.searchsorted(row, np.arange(n_rows + 1))
-    total = np.maximum(np.diff(before[first]), 1)
-    # Each row owns the line from its number to the next, its survivors parts of it.
-    end = row + (before[1:] - before[first[row]]) / total[row]
-    end = np.concatenate([np.minimum(end, row + 1), np.arange(n_rows) + 1])
-    part = np.append(binned.part[order], np.full(n_rows, n_parts))
-    weight = np.append(binned.weight[order], np.zeros(n_rows))
-    order = np.argsort(end, kind="stable")
-    end, part, weight = end[order], part[order].astype(np.int32), weight[order]
-    # A table of places to look from took half the time of a search in all.
+    end, part, weight = _cumulative_proba(binned, proba)
+    # To look from a table of places took half the time of a search in all.
     place = np.empty((n_rows, _N_PLACES), dtype=np.int32)
     for k in range(_N_PLACES):
         start = np.arange(n_rows) + k / _N_PLACES
@@ -115,13 +104,30 @@ def draw_labels(binned, proba, n_draws, rng):
             ahead = ahead[end.take(hit.take(ahead)) <= drawn.take(ahead)]
         slot = part.take(hit).reshape(n_drawn, n_rows)
         slot += np.arange(n_drawn, dtype=np.int32)[:, None] * (n_parts + 1)
-        sums = np.bincount(
-            slot.reshape(-1),
-            weight.take(hit) if is_weighted else None,
-            n_drawn * (n_parts + 1),
-        )
+        hit_weight = weight.take(hit) if is_weighted else None
+        sums = np.bincount(slot.reshape(-1), hit_weight, n_drawn * (n_parts + 1))
         sums = sums.reshape(n_drawn, -1)[:, :n_parts].T.astype(np.float64)
         yield binned.of_parts(sums) / binned.mass[:, None]
+
+
+def _cumulative_proba(binned, proba):
+    """Where each survivor of a row ends in the row's interval of length one.
+
+    The interval of row i begins at i. Its last entry stands for all that did not
+    survive; its part is none of the bins'. Also the part and the weight of each.
+    """
+    n_rows, n_parts = binned.n_rows, binned.share.shape[1]
+    order = np.argsort(binned.row, kind="stable")
+    row = binned.row[order]
+    before = np.append(0, np.cumsum(proba[order]))
+    first = np.searchsorted(row, np.arange(n_rows + 1))
+    total = np.maximum(np.diff(before[first]), 1)
+    end = row + (before[1:] - before[first[row]]) / total[row]
+    end = np.concatenate([np.minimum(end, row + 1), np.arange(n_rows) + 1])
+    part = np.append(binned.part[order], np.full(n_rows, n_parts))
+    weight = np.append(binned.weight[order], np.zeros(n_rows))
+    order = np.argsort(end, kind="stable")
+    return end[order], part[order].astype(np.int32), weight[order]
 
 
 def draw_outcomes(binned, proba, n_draws, rng):

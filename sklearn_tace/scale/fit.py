@@ -270,9 +270,9 @@ class FitMixin:
         TypeError
             Where ``batches`` can be read only once, such as a generator.
         ValueError, TypeError
-            As :meth:`partial_fit`; rows are counted over all batches. Where there are no
-            batches, or others when they are read again. Where ``working_memory`` is too
-            little for that many bins.
+            As :meth:`partial_fit`; rows are counted over all batches. Where there are
+            no batches, or others when they are read again. Where ``working_memory`` is
+            too little for that many bins.
 
         Warns
         -----
@@ -281,9 +281,9 @@ class FitMixin:
 
         Notes
         -----
-        Memory peaks at six times ``working_memory``, besides the batch. Inference, which
-        ``print`` starts, takes some 150 bytes for each probability that is kept: if they
-        just fit, 16 times ``working_memory``. ``tace_`` and the counts do not need it.
+        Memory peaks at six times ``working_memory``, besides the batch. Inference,
+        which ``print`` starts, takes some 150 bytes for each probability that is kept:
+        if they just fit, 16 times ``working_memory``. ``tace_`` does not need it.
 
         Examples
         --------
