@@ -62,10 +62,10 @@ def test_run_time_dependencies_are_three():
         names.setdefault(extra, set()).add(name)
     assert names == {
         None: {"numpy", "scipy", "scikit-learn"},
-        "plot": {"matplotlib"},
-        "pandas": {"pandas", "pyarrow"},
+        "plot": {"matplotlib", "jinja2"},
+        "pandas": {"pandas"},
         "dask": {"dask"},
-        "progress": {"tqdm"},
+        "cli": {"pyarrow", "tqdm"},
     }
 
 

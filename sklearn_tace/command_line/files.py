@@ -1,4 +1,4 @@
-"""Files as they are named, errors of reading them, and results written whole."""
+"""Names of files, messages, and results that are written whole."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import contextlib
 import os
 import re
 import secrets
-import stat
+import shutil
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
-BLOCK_BYTES = 2**25  # of scores, read at a time
+PROGRAM = "sklearn-tace"
+GATE_FAILED, BAD_USAGE = 1, 2
 _SPEC = re.compile(r"(.*?\.(?:npy|npz|csv|parquet)|-):(.+)", re.IGNORECASE | re.DOTALL)
-_PICKLED = (
-    "holds Python objects, which only pickle can load, and a pickle can run code. "
-    "Save plain numbers or strings: numpy.save(file, array.astype(float)), for labels "
-    "array.astype(str)."
-)
-# Folders of what processes have open, and where /dev/stdout leads.
-_OPEN_FILES = re.compile(r"/dev/fd|/proc/[^/]+/(?:task/[^/]+/)?fd")
+# Messages are about arguments of a function; here they are files and options.
+_IN_OTHER_WORDS = {
+    r" One is in row \d+\.": "",
+    r"^(Input )?(y_proba|y_true|sample_weight) ": "",
+    r"Please provide .* labels argument\.": "Pass the labels of columns by --classes.",
+    r" partial_fit takes \(y, proba\): .*": " LABELS come first, then SCORES.",
+    r"\bthreshold=None\b": "--threshold none",
+    r"\by_proba\b(?!\.\w)": "SCORES",
+    r"\by_true\b": "LABELS",
+}
 
 
 class FileError(Exception):
-    """What is wrong with a file, and what to do, for one line."""
-
-
-class FileWarning(UserWarning):
-    """What is odd about a file, for one line."""
+    """What is wrong with a file or an option, and what to do, in one line."""
 
 
 class Spec(NamedTuple):
@@ -47,9 +48,17 @@ class Spec(NamedTuple):
 def parse_spec(text) -> Spec:
     """``FILE`` or ``FILE:NAME``; a file of that very name comes first."""
     match = _SPEC.fullmatch(text)
-    if match is None or os.path.exists(text):
-        return Spec(text)
-    return Spec(*match.groups())
+    return (
+        Spec(text) if match is None or os.path.exists(text) else Spec(*match.groups())
+    )
+
+
+def reworded(message):
+    """A message of the package in the words of the command line."""
+    text = str(message)
+    for pattern, words in _IN_OTHER_WORDS.items():
+        text = re.sub(pattern, words, text, flags=re.DOTALL)
+    return text
 
 
 def printable(text):
@@ -58,123 +67,96 @@ def printable(text):
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
-def place(spec, row, lines=None):
-    """Where a row is, as numpy or an editor counts."""
-    return f"{spec}, row {row}" if lines is None else f"{spec}, line {lines[row]}"
+def say(message):
+    """Print one line on standard error."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"{PROGRAM}: {printable(message)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def restated(where):
+    """Turn errors of the package into a FileError."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{where}: {reworded(error)}") from error
 
 
 @contextlib.contextmanager
 def readable(spec):
-    """Errors of reading as one line."""
+    """Turn errors of reading into a FileError."""
     try:
         yield
     except OSError as error:
         raise FileError(f"{spec} cannot be read: {error.strerror or error}.") from error
-    except (FileError, MemoryError):
+    except (FileError, ImportError, MemoryError):
         raise
     except Exception as error:  # of a damaged file anything may come
-        if any(part in str(error) for part in ("Python objects", "allow_pickle")):
-            raise FileError(f"{spec} {_PICKLED}") from error
-        # What numpy says of arrays is about its own working.
-        why = "" if spec.suffix == ".npy" else f" ({str(error).rstrip('.')})"
-        raise FileError(
-            f"{spec} is damaged, cut short or no {spec.suffix} file{why}. Save or copy "
-            "it again."
-        ) from error
-
-
-def refuse_pipe(spec):
-    """Refuse what opens only once, or only when another program writes to it."""
-    mode = os.stat(spec.path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        what = "pipe" if stat.S_ISFIFO(mode) else "device"
-        raise FileError(f"{spec} is a {what}; save it to a file first.")
-
-
-def check_target(path):
-    """Refuse now what could not be written later."""
-    with _writable(path):
-        target = Path(path)
-        if not _is_special(target):
-            target = Path(os.path.realpath(path))
-            if _is_open_file(path):
-                raise FileError(
-                    f"{path} is a file, {target}, that would be replaced. Name a new "
-                    "file, or print by --json -."
-                )
-            if target.is_dir():
-                raise FileError(f"{path} cannot be written: it is a folder.")
-            if not target.parent.is_dir():
-                raise FileError(
-                    f"{path} cannot be written: there is no folder {target.parent}."
-                )
-            _refuse_read_only(path, target.parent)
-        if target.exists():
-            _refuse_read_only(path, target)
-
-
-def _refuse_read_only(path, target):
-    if not os.access(target, os.W_OK):
-        raise FileError(f"{path} cannot be written: {target} is read-only.")
-
-
-def _is_open_file(path):
-    """Whether it names what a process has open, as /dev/stdout does."""
-    for _ in range(40):  # links
-        folder = os.path.realpath(os.path.dirname(path))
-        if _OPEN_FILES.fullmatch(folder):
-            return True
-        if not os.path.islink(path):
-            return False
-        path = os.path.join(folder, os.readlink(path))
-    return False
-
-
-def write_files(contents):
-    """Write texts or bytes by path; each file appears whole or not at all.
-
-    A file that was there hands on its permissions. What is no regular file, such as a
-    pipe, is written directly.
-    """
-    temporary = {}
-    try:
-        for path, content in contents.items():
-            if isinstance(content, str):
-                content = content.encode(errors="backslashreplace")
-            with _writable(path):
-                if _is_special(Path(path)):
-                    Path(path).write_bytes(content)
-                    continue
-                target = Path(os.path.realpath(path))
-                name = target.with_name(f".sklearn-tace-{secrets.token_hex(8)}.tmp")
-                temporary[name] = target  # before it exists, so that it never stays
-                with open(name, "xb") as file:
-                    if target.exists():
-                        os.chmod(name, stat.S_IMODE(os.stat(target).st_mode))
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-        for name, target in temporary.items():
-            with _writable(target):
-                os.replace(name, target)
-    finally:
-        for name in temporary:
-            name.unlink(missing_ok=True)
-
-
-def _is_special(path):
-    """Whether it is there, but neither a file nor a folder."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+        why = f"is no {spec.suffix} file that can be read: {str(error).rstrip('.')}"
+        if "allow_pickle" in why or "Python objects" in why:
+            why = (
+                "holds Python objects, which only pickle can load, and a pickle can "
+                "run code. Save numbers or strings: array.astype(float) or (str)"
+            )
+        raise FileError(f"{spec} {why}.") from error
 
 
 @contextlib.contextmanager
 def _writable(path):
-    """Errors of writing as one line; but not that a reader went away."""
+    """Turn errors of writing into a FileError; but not that a reader went away."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError(
-            f"{path} cannot be written: {error.strerror or error}."
-        ) from error
+        why = error.strerror or error
+        raise FileError(f"{path} cannot be written: {why}.") from error
+
+
+def check_targets(paths, inputs):
+    """Refuse files that cannot be written, that are read, or that are named twice."""
+    used = {}
+    for path in paths:
+        with _writable(path):
+            used |= {os.path.realpath(other): "read" for other in inputs}
+            target = Path(os.path.realpath(path))
+            place = target if target.exists() else target.parent
+            if str(target) in used:
+                raise FileError(f"{path} is {used[str(target)]} already.")
+            if target.is_dir():
+                raise FileError(f"{path} cannot be written: it is a folder.")
+            if path.startswith("/dev/") and target.is_file():
+                raise FileError(f"{path} is {target}, in use. Print by --json -.")
+            if _is_pipe(path):
+                continue
+            if not place.exists():
+                raise FileError(f"{path} cannot be written: there is no {place}.")
+            if not os.access(place, os.W_OK):
+                raise FileError(f"{path} cannot be written: {place} is read-only.")
+            used[str(target)] = "written"
+
+
+def _is_pipe(path):
+    """Whether it is a pipe or a device, which is written to as it is."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def write_file(path, content):
+    """Write text or bytes; a file appears whole or not at all, a pipe is written to."""
+    if isinstance(content, str):
+        content = content.encode(errors="backslashreplace")
+    with _writable(path), contextlib.ExitStack() as stack:
+        target = Path(os.path.realpath(path))
+        if _is_pipe(path):
+            Path(path).write_bytes(content)
+            return
+        temporary = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}.tmp")
+        stack.callback(temporary.unlink, missing_ok=True)
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)

@@ -73,8 +73,8 @@ class Comparison:
         return (
             f"debiased TACE: first {self.debiased_tace[0]:.4f}, second "
             f"{self.debiased_tace[1]:.4f}\n"
-            f"first minus second {self.difference:.4f}, "
-            f"{100 * self.confidence_level:.4g}% interval {low:.4f} to {high:.4f}:\n"
+            f"first minus second {self.difference:z.4f}, "
+            f"{100 * self.confidence_level:.4g}% interval {low:z.4f} to {high:z.4f}:\n"
             f"{verdict}"
         )
 
