@@ -170,7 +170,7 @@ def test_of_many_thousand_classes_the_table_has_the_worst():
     )
     html = report.to_html()
     assert len(rows_of(html)) == 5000
-    assert "1,004 more are in the report&#x27;s to_frame." in html
+    assert "1,004 more are in the report's to_frame." in html
 
 
 def test_a_notebook_shows_the_report_in_short_and_draws_nothing():

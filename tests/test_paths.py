@@ -533,7 +533,7 @@ def test_copies_threads_and_interrupts_leave_what_is_held(weighted, monkeypatch)
 
     report = streamed()
     for batch in report._seen.batches:  # as joblib maps them into workers
-        batch.word.flags.writeable = batch.code.flags.writeable = False
+        batch.key.flags.writeable = batch.class_index.flags.writeable = False
     assert report.tace_ == value
 
     report = streamed()

@@ -26,11 +26,10 @@ def report_on(options) -> int:
         "json": report.to_json,
         "plot": lambda: _picture(report, options),
     }
-    contents = {name: make[name]() for name in targets}
-    if options.json == "-":
-        text = contents.pop("json")
-    for name, content in contents.items():
-        files.write_file(targets[name], content)
+    contents = {path: make[name]() for name, path in targets.items()}
+    text = contents.pop("-", text)
+    for path, content in contents.items():
+        files.write_file(path, content)
     print(text)
     limit = options.fail_above
     if limit is None or report.tace_ <= limit:
@@ -125,10 +124,6 @@ def _print_table(names, reports):
     level = 100 * reports[0].confidence_level
     print(f"{'':<{width}}    TACE  debiased  {level:.4g}% interval")
     for name, report in zip(names, reports, strict=True):
-        tace, debiased, (low, high) = (
-            report.tace_,
-            report.debiased_tace_,
-            report.interval_,
-        )
-        interval = f"{low:.4f} to {high:.4f}"
-        print(f"{name:<{width}}  {tace:.4f}    {debiased:.4f}  {interval}")
+        low, high = report.interval_
+        interval = f"{report.debiased_tace_:.4f}  {low:.4f} to {high:.4f}"
+        print(f"{name:<{width}}  {report.tace_:.4f}    {interval}")

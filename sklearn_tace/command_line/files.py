@@ -47,10 +47,8 @@ class Spec(NamedTuple):
 
 def parse_spec(text) -> Spec:
     """``FILE`` or ``FILE:NAME``; a file of that very name comes first."""
-    match = _SPEC.fullmatch(text)
-    return (
-        Spec(text) if match is None or os.path.exists(text) else Spec(*match.groups())
-    )
+    match = None if os.path.exists(text) else _SPEC.fullmatch(text)
+    return Spec(*match.groups()) if match else Spec(text)
 
 
 def reworded(message):

@@ -64,12 +64,13 @@ def read_labels(spec, options) -> Labels:
     return Labels(spec, as_labels(values), texts=values)
 
 
-def read_classes(text, options) -> Labels:
-    """Labels of the columns, from a list or a file."""
+def read_classes(text, options) -> Labels | None:
+    """Labels of the columns, from a list or a file, if they are given."""
+    if text is None:
+        return None
     if "," in text:
-        given = Labels(
-            Spec("--classes"), as_labels(text.split(",")), None, text.split(",")
-        )
+        texts = text.split(",")
+        given = Labels(Spec("--classes"), as_labels(texts), texts=texts)
     else:
         given = read_labels(parse_spec(text), options)
     with restated(given.spec):
@@ -84,9 +85,8 @@ def match_columns(labels, scores, given):
     names = None if scores.spec.name else scores.names
     values, known = labels.values, None
     if values.ndim == 2:
-        own = [labels.names, None if _is_count(names) else names]
-        found = next((np.array(one, object) for one in own if one), np.empty(0))
-        found = found if given is None else given.values
+        found = labels.names or (None if _is_count(names) else names) or []
+        found = np.array(found, object) if given is None else given.values
         known = found if found.size else None
     else:
         others = names if given is None else given.texts
@@ -94,9 +94,8 @@ def match_columns(labels, scores, given):
         if are_among and as_labels(others).dtype.kind != values.dtype.kind:
             values = np.array(labels.texts, dtype=object)
         with restated(labels.spec):
-            found, _ = encode_labels(
-                values, "y_true", " LABELS come first, then SCORES."
-            )
+            hint = " LABELS come first, then SCORES."
+            found, _ = encode_labels(values, "y_true", hint)
         if given is not None:
             known = _as_kind_of(found, given.texts or given.values.tolist())
             if known is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import stat
@@ -71,23 +70,18 @@ def _open_csv(spec, options):
     separator = options.separator or found
     is_comma = separator != "," and "," in second
     decimal = options.decimal or ("," if is_comma else ".")
-    read = csv.ReadOptions(
-        block_size=TEXT_BLOCK_BYTES, autogenerate_column_names=options.no_header
-    )
+    read = csv.ReadOptions(block_size=TEXT_BLOCK_BYTES)
+    read.autogenerate_column_names = options.no_header
     parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
 
     def batches(columns, kind):
-        convert = csv.ConvertOptions(
-            column_types=dict.fromkeys(columns, kind),
-            include_columns=columns,
-            null_values=[],
-            decimal_point=decimal,
-        )
+        types = dict.fromkeys(columns, kind)
+        convert = csv.ConvertOptions(column_types=types, include_columns=columns)
+        convert.null_values, convert.decimal_point = [], decimal
         return csv.open_csv(path, read, parse, convert)
 
-    return _as_source(
-        spec, batches([], None).schema.names, not options.no_header, batches
-    )
+    names = batches([], None).schema.names
+    return _as_source(spec, names, not options.no_header, batches)
 
 
 def _regular_file(spec, options):
@@ -98,11 +92,9 @@ def _regular_file(spec, options):
         return spec.path
     folder = options.stack.enter_context(tempfile.TemporaryDirectory())
     path = os.path.join(folder, "copy.csv")
-    with contextlib.ExitStack() as stack:
-        source = sys.stdin.buffer
-        if spec.path != "-":
-            source = stack.enter_context(open(spec.path, "rb"))
-        shutil.copyfileobj(source, stack.enter_context(open(path, "wb")))
+    source = sys.stdin.fileno() if spec.path == "-" else spec.path
+    with open(source, "rb", closefd=spec.path != "-") as pipe, open(path, "wb") as copy:
+        shutil.copyfileobj(pipe, copy)
     return path
 
 
@@ -128,10 +120,8 @@ def _as_source(spec, columns, is_named, batches):
 
     def read_values(columns):
         with readable(spec):
-            parts = [
-                batch.column(0).to_pylist() for batch in batches(columns, "string")
-            ]
-        return [value for part in parts for value in part]
+            parts = [batch.column(0) for batch in batches(columns, "string")]
+            return [value for part in parts for value in part.to_pylist()]
 
     names = columns if is_named else None
     return Source(spec, len(columns), columns, names, read, read_values)
@@ -150,7 +140,9 @@ def _open_array(spec):
             raise FileError(f"{spec} is no {spec.suffix} file.")
         file.seek(0)
         values = _load_array(spec, file)
-    n_columns = 1 if values.ndim == 1 else int(np.prod(values.shape[1:]))
+    if values.ndim not in {1, 2}:
+        shape = values.shape
+        raise FileError(f"{spec}: must have one or two dimensions, got shape {shape}.")
 
     def read(_):
         n_bytes = values.nbytes if hasattr(values, "nbytes") else 2 * values.data.nbytes
@@ -158,6 +150,7 @@ def _open_array(spec):
         for start in range(0, values.shape[0], n_at_once):
             yield values[start : start + n_at_once]
 
+    n_columns = values.shape[1] if values.ndim == 2 else 1
     return Source(spec, n_columns, None, None, read, lambda _: values)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import re
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -30,9 +31,7 @@ def measure_all(options, specs):
     reports = []
     with contextlib.ExitStack() as options.stack:  # of temporary files
         labels = read_labels(options.labels, options)
-        given = (
-            None if options.classes is None else read_classes(options.classes, options)
-        )
+        given = read_classes(options.classes, options)
         weights = _read_weights(options.weights, options, labels)
         for spec in specs:
             others = {one.name for one in taken if one.path == spec.path} - {None}
@@ -50,10 +49,8 @@ def _read_weights(spec, options, labels):
     weights = open_source(spec, options)
     if weights.n_columns > 1:
         raise FileError(f"{spec} has several columns. Say which: {spec.path}:NAME.")
-    values = np.concatenate([
-        np.empty(0),
-        *map(np.ravel, weights.read(weights.columns)),
-    ])
+    blocks = map(np.ravel, weights.read(weights.columns))
+    values = np.concatenate([np.empty(0), *blocks])
     _check_rows(labels.spec, len(labels.values), spec, len(values))
     with restated(spec):
         return check_weight(values, len(values), is_part=False)
@@ -70,7 +67,7 @@ def _check_rows(labels, n_labels, spec, n_rows):
 def _fit(report, scores, labels, values, weights, classes):
     """Fit to all blocks of scores, and warn of the worst row."""
     start, sums = 0, []
-    with _bar(str(scores.spec), len(values)) as advance:
+    with _bar(str(scores.spec), len(values)) as bar:
         for block in scores.read(scores.columns):
             rows = slice(start, start + block.shape[0])
             start = rows.stop
@@ -80,7 +77,7 @@ def _fit(report, scores, labels, values, weights, classes):
                     report.partial_fit(
                         values[rows], block, classes=classes, sample_weight=weight
                     )
-            advance(block.shape[0])
+            bar.update(block.shape[0])
     _check_rows(labels, len(values), scores.spec, start)
     if sums:
         warnings.warn(max(sums)[1], stacklevel=2)
@@ -106,15 +103,12 @@ def _blaming(spec, labels, start, sums):
             sums.append((abs(float(total) - 1), text))
 
 
-@contextlib.contextmanager
 def _bar(name, n_rows):
-    """A function that takes the number of rows done; a bar, on a terminal."""
-    with contextlib.suppress(ImportError):
-        if sys.stderr is not None and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            look = {"unit": " rows", "unit_scale": True, "leave": False}
-            with tqdm(total=n_rows, desc=printable(name), delay=SECONDS, **look) as bar:
-                yield bar.update
-                return
-    yield lambda n_rows: None
+    """A bar on a terminal, where tqdm is installed; ``update`` takes rows done."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return contextlib.nullcontext(SimpleNamespace(update=int))
+    look = {"unit": " rows", "unit_scale": True, "leave": False, "delay": SECONDS}
+    hidden = True if sys.stderr is None else None  # None: unless on a terminal
+    return tqdm(total=n_rows, desc=printable(name), disable=hidden, **look)

@@ -31,12 +31,13 @@ _TOO_FEW = 5
 
 
 class Statements(NamedTuple):
-    """What there is to say of a report, in lines."""
+    """What there is to say of a report, in sentences and lines."""
 
     value: list[str]  # its value first, with a verdict where there is one
     settings: list[str]
     kept: list[str]  # of the threshold
     notes: list[str]  # what limits the evidence
+    is_undefined: bool
     with_chance: bool  # what chance would give is known
     with_interval: bool  # an interval too
     is_clear: bool | None  # not chance alone; None where that is not known
@@ -45,18 +46,16 @@ class Statements(NamedTuple):
 def state(report, seen, *, draws=True) -> Statements:
     """What there is to say; without ``draws``, of what chance would give only if known.
 
-    ``seen`` is what the report holds.
+    ``seen`` is what the report has kept of its rows.
     """
     settings = seen.settings
-    average, norm, level = map(settings.get, ("average", "norm", "confidence_level"))
-    n_bins, ties, threshold = map(settings.get, ("n_bins", "ties", "threshold"))
-    with_chance = has_reference(seen) and not np.isnan(report.tace_)
+    is_undefined = bool(np.isnan(report.tace_))
+    with_chance = has_reference(seen) and not is_undefined
     with_chance &= draws or "expected_tace_" in vars(report)
     with_interval = with_chance and has_intervals(seen)
     p = _p_value(report, with_interval) if with_chance else None
-    is_clear = None if p is None else p <= 1 - level
-    weighted = "" if seen.survivors.weight is None else " (weighted)"
-    notes = list(_notes(report, n_bins, ties))
+    is_clear = None if p is None else p <= 1 - settings["confidence_level"]
+    notes = [*_notes_on_classes(report), *_notes_on_bins(report, settings)]
     if seen.is_condensed:
         notes.append(
             "More was kept than scikit-learn's working_memory held: what chance would "
@@ -66,16 +65,11 @@ def state(report, seen, *, draws=True) -> Statements:
     if with_interval:
         notes += _notes_on_interval(report, is_clear)
     return Statements(
-        value=list(_value(report, threshold, level, p, with_interval)),
-        settings=[
-            f"threshold {number_of(threshold)}, {bins_of(n_bins)}, "
-            f"{count_of(report.n_samples_, 'row')}{weighted}, "
-            f"{np.count_nonzero(report.n_kept_):,} of "
-            f"{count_of(len(report.classes_), 'class')} measured",
-            f"ties={ties}, norm={norm}, average={average}, sklearn_tace {__version__}",
-        ],
+        value=list(_value(report, settings, p, is_clear, with_interval)),
+        settings=list(_settings(report, seen)),
         kept=list(_kept(report)),
         notes=notes,
+        is_undefined=is_undefined,
         with_chance=with_chance,
         with_interval=with_interval,
         is_clear=is_clear,
@@ -97,27 +91,41 @@ def summarize(report, seen):
     return "\n".join(lines + notes)
 
 
-def _value(report, threshold, level, p, with_interval):
-    name = name_of(threshold)
-    if np.isnan(report.tace_):
-        yield f"{name} undefined"
-        return
-    value = f"{name} {report.tace_:.4f}"
+def _value(report, settings, p, is_clear, with_interval):
+    name = name_of(settings["threshold"])
+    level = level_of(settings["confidence_level"])
+    value = "undefined" if np.isnan(report.tace_) else f"{report.tace_:.4f}"
     if p is None:
-        yield value
+        yield f"{name} {value}"
         return
-    verdict = "not chance alone" if p <= 1 - level else "may be chance alone"
-    yield f"{value}: {verdict} (p {f'= {p:.3f}' if p >= 0.0005 else '< 0.001'})"
+    verdict = "not chance alone" if is_clear else "may be chance alone"
+    p = f"= {p:.3f}" if p >= 0.0005 else "< 0.001"
+    yield f"{name} {value}: {verdict} (p {p})"
     yield (
         f"a calibrated model would have about {report.expected_tace_:.4f} by chance, "
-        f"{level_of(level)} below {report.expected_tace_quantile_:.4f}"
+        f"{level} below {report.expected_tace_quantile_:.4f}"
     )
     if with_interval:
         low, high = report.interval_
         yield (
-            f"debiased {report.debiased_tace_:.4f}, {level_of(level)} interval "
+            f"debiased {report.debiased_tace_:.4f}, {level} interval "
             f"{low:.4f} to {high:.4f} (for new rows)"
         )
+
+
+def _settings(report, seen):
+    settings = seen.settings
+    n_rows = count_of(report.n_samples_, "row")
+    weighted = "" if seen.survivors.weight is None else " (weighted)"
+    yield (
+        f"threshold {number_of(settings['threshold'])}, {bins_of(settings['n_bins'])}, "
+        f"{n_rows}{weighted}, {np.count_nonzero(report.n_kept_):,} of "
+        f"{count_of(len(report.classes_), 'class')} measured"
+    )
+    yield (
+        f"ties={settings['ties']}, norm={settings['norm']}, "
+        f"average={settings['average']}, sklearn_tace {__version__}"
+    )
 
 
 def _p_value(report, with_interval):
@@ -166,8 +174,7 @@ def _worst_classes(report, n_worst, with_chance):
         )
 
 
-def _notes(report, n_bins, ties):
-    """What limits the evidence, in plain words."""
+def _notes_on_classes(report):
     excluded, thin = report.excluded_classes_, report.thin_classes_
     absent = report.classes_[(report.support_ == 0) & (report.n_kept_ > 0)]
     if len(excluded):
@@ -186,21 +193,21 @@ def _notes(report, n_bins, ties):
             f"{count_of(len(absent), 'class')} true in no row, so the error is the "
             f"mean probability: {names_of(absent)}."
         )
+
+
+def _notes_on_bins(report, settings):
     kept = report.n_kept_[report.n_kept_ > 0]
-    if len(kept):
-        rows_a_bin = np.median(kept / np.minimum(kept, bins_asked(kept, n_bins)))
-        if rows_a_bin < _FEW_ROWS_A_BIN:
-            speaks = (
-                "too few to conclude" if rows_a_bin < _TOO_FEW else "chance adds a lot"
-            )
-            advice = "More rows are needed."
-            if n_bins != "auto":
-                advice = 'Take fewer bins, or n_bins="auto".'
-            yield (
-                f"{rows_a_bin:.1f} probabilities a bin in the median class: {speaks}. "
-                f"{advice}"
-            )
-    if len(report.tied_classes_) and ties == "ordinal":
+    n_bins = bins_asked(kept, settings["n_bins"])
+    rows_a_bin = np.median(kept / np.minimum(kept, n_bins)) if len(kept) else np.inf
+    if rows_a_bin < _FEW_ROWS_A_BIN:
+        speaks = "too few to conclude" if rows_a_bin < _TOO_FEW else "chance adds a lot"
+        fewer = 'Take fewer bins, or n_bins="auto".'
+        advice = "More rows are needed." if settings["n_bins"] == "auto" else fewer
+        yield (
+            f"{rows_a_bin:.1f} probabilities a bin in the median class: {speaks}. "
+            f"{advice}"
+        )
+    if len(report.tied_classes_) and settings["ties"] == "ordinal":
         yield (
             f"{count_of(len(report.tied_classes_), 'class')} with cuts through ties: "
             "the order of the rows matters."

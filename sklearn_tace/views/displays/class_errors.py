@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
@@ -24,8 +27,10 @@ from sklearn_tace.views.formatting import count_of, cut, gap_of, level_of
 
 _N_ROWS = 30
 _N_EXCLUDED = 5  # classes left out that get a row
+_LEFT_OUT = "left out: nothing above the threshold"
 
 
+@dataclass(eq=False, repr=False)
 class ClassErrorDisplay(Display):
     """Errors of the classes, worst first, with intervals and what chance would give.
 
@@ -96,32 +101,18 @@ class ClassErrorDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        classes,
-        class_tace,
-        *,
-        all_class_tace,
-        n_excluded=0,
-        intervals=None,
-        expected=None,
-        expected_quantile=None,
-        all_expected_quantile=None,
-        confidence_level=0.95,
-        norm="l1",
-        name=None,
-    ):
-        self.classes = classes
-        self.class_tace = class_tace
-        self.all_class_tace = all_class_tace
-        self.n_excluded = n_excluded
-        self.intervals = intervals
-        self.expected = expected
-        self.expected_quantile = expected_quantile
-        self.all_expected_quantile = all_expected_quantile
-        self.confidence_level = confidence_level
-        self.norm = norm
-        self.name = name
+    classes: NDArray
+    class_tace: NDArray
+    _: KW_ONLY
+    all_class_tace: NDArray
+    n_excluded: int = 0
+    intervals: NDArray | None = None
+    expected: NDArray | None = None
+    expected_quantile: NDArray | None = None
+    all_expected_quantile: NDArray | None = None
+    confidence_level: float = 0.95
+    norm: str = "l1"
+    name: str | None = None
 
     @classmethod
     def from_report(cls, report, *, classes=None, name=None, **plot_params):
@@ -235,28 +226,21 @@ class ClassErrorDisplay(Display):
         self.ax_ = as_drawn(axes)
         rows, place = axes[0], np.arange(n_rows)
         is_measured = ~np.isnan(self.class_tace)
-        self.points_ = rows.scatter(
-            self.class_tace[is_measured],
-            place[is_measured],
-            **styled(point_kwargs, s=25, color="C0", zorder=4, label=name or "error"),
-        )
+        errors = self.class_tace[is_measured]
+        style = styled(point_kwargs, s=25, color="C0", zorder=4, label=name or "error")
+        self.points_ = rows.scatter(errors, place[is_measured], **style)
         handles = [self.points_]
         self.intervals_ = self.debiased_ = self.expected_ = self.overview_ = None
         if self.intervals is not None:
             handles.append(self._draw_intervals(rows, place, interval_kwargs))
         if self.expected is not None:
             handles.append(self._draw_expected(rows, place, expected_kwargs))
-        self.excluded_ = [_write_excluded(rows, k) for k in place[~is_measured]]
+        self.excluded_ = [
+            _write(rows, _LEFT_OUT, (0, k), (4, 0), va="center", color=GREY)
+            for k in place[~is_measured]
+        ]
 
-        labels = [cut(label, LABEL_WIDTH) for label in self.classes]
-        rows.set_yticks(place, labels=labels, fontsize="small")
-        show_as_is(*rows.get_yticklabels())
-        rows.set_xlim(-rows.get_xlim()[1] / 80, None)  # room for points at 0
-        rows.set(
-            ylim=(n_rows - 0.4, -0.6),
-            xlabel=f"Class error ({gap_of(self.norm)}, in probability)",
-            ylabel="Class",
-        )
+        self._name_rows(rows, place)
         if with_overview:
             self.overview_ = self._draw_overview(axes[1], overview_kwargs)
         if legend:
@@ -297,57 +281,42 @@ class ClassErrorDisplay(Display):
         ax.plot(self.expected, place, "|", color=GREY, markersize=9, zorder=1)
         return self.expected_
 
+    def _name_rows(self, ax, place):
+        labels = [cut(label, LABEL_WIDTH) for label in self.classes]
+        ax.set_yticks(place, labels=labels, fontsize="small")
+        show_as_is(*ax.get_yticklabels())
+        ax.set_xlim(-ax.get_xlim()[1] / 80, None)  # room for points at 0
+        xlabel = f"Class error ({gap_of(self.norm)}, in probability)"
+        ax.set(ylim=(len(place) - 0.4, -0.6), xlabel=xlabel, ylabel="Class")
+
     def _draw_overview(self, ax, given):
         n_measured = len(self.all_class_tace)
+        total = n_measured + self.n_excluded
         rank = np.arange(1, n_measured + 1)
         if self.all_expected_quantile is not None:
-            ax.fill_between(
-                rank,
-                self.all_expected_quantile,
-                step="mid",
-                color=GREY,
-                alpha=0.3,
-                linewidth=0,
-            )
+            look = {"step": "mid", "color": GREY, "alpha": 0.3, "linewidth": 0}
+            ax.fill_between(rank, self.all_expected_quantile, **look)
         style = styled(given, color="C0", zorder=3)
         (line,) = ax.plot(rank, self.all_class_tace, **style)
-        total = n_measured + self.n_excluded
-        ax.set(
-            xlim=(0.5, total + 0.5),
-            ylim=(0, None),
-            xlabel=f"Rank of all {count_of(total, 'class')}",
-            ylabel="Class error",
-        )
+        ax.set(xlim=(0.5, total + 0.5), ylim=(0, None), ylabel="Class error")
+        ax.set_xlabel(f"Rank of all {count_of(total, 'class')}")
         if self.n_excluded:
-            ax.axvspan(
-                n_measured + 0.5,
-                total + 0.5,
-                facecolor="none",
-                edgecolor=GREY,
-                hatch="///",
-                linewidth=0,
-            )
-            ax.annotate(
-                f"{count_of(self.n_excluded, 'class')} left out",
-                (total + 0.5, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, -4),
-                textcoords="offset points",
-                ha="right",
-                va="top",
-                fontsize="small",
-                backgroundcolor=ax.get_facecolor(),
-            )
+            look = {"facecolor": "none", "edgecolor": GREY, "hatch": "///"}
+            ax.axvspan(n_measured + 0.5, total + 0.5, linewidth=0, **look)
+            place = {"xycoords": ("data", "axes fraction"), "ha": "right", "va": "top"}
+            background = {"backgroundcolor": ax.get_facecolor()}
+            text = f"{count_of(self.n_excluded, 'class')} left out"
+            _write(ax, text, (total + 0.5, 1), (-4, -4), **place, **background)
         return line
 
 
-def _write_excluded(ax, place):
+def _write(ax, text, place, offset, **style):
+    """A small text, at a distance in points from a place."""
     return ax.annotate(
-        "left out: nothing above the threshold",
-        (0, place),
-        xytext=(4, 0),
+        text,
+        place,
+        xytext=offset,
         textcoords="offset points",
-        va="center",
-        color=GREY,
         fontsize="small",
+        **style,
     )

@@ -12,7 +12,8 @@ import numpy as np
 BEYOND = "C1"  # blue and orange are told apart by all eyes
 GREY = "0.5"  # seen on white and on black
 LABEL_WIDTH, NAME_WIDTH = 28, 60
-INSTALL = 'Pictures need matplotlib: python -m pip install "sklearn-tace[plot]".'
+_MARGIN = 1.2  # beyond the ends of a logarithmic axis
+INSTALL = '{} need {}: python -m pip install "sklearn-tace[plot]".'
 
 
 def import_matplotlib():
@@ -20,7 +21,7 @@ def import_matplotlib():
     try:
         import matplotlib
     except ImportError as error:
-        raise ImportError(INSTALL) from error
+        raise ImportError(INSTALL.format("Pictures", "matplotlib")) from error
     for module in (
         *("axes", "cbook", "collections", "figure", "lines", "markers", "style"),
         "ticker",
@@ -171,3 +172,18 @@ def set_log_ticks(axis, low, high):
         ticks = np.append(0, ticks[ticks > 2 * low])
     axis.set_ticks(ticks, labels=[f"{tick:.3g}" for tick in ticks])
     axis.set_ticks([], minor=True)
+
+
+def set_probability_limits(ax, scale, least):
+    """From 0 to 1; a logarithmic scale becomes linear below ``least``."""
+    if scale == "linear":
+        margin = 0.02
+        ax.set(xlim=(-margin, 1 + margin), ylim=(-margin, 1 + margin))
+        return
+    if ax.get_xscale() == "log":  # another model has been drawn here
+        least = min(least, ax.get_xlim()[0] * _MARGIN)
+    ax.set_xscale("log")
+    ax.set_yscale("symlog", linthresh=least, linscale=0.5)
+    ax.set(xlim=(least / _MARGIN, _MARGIN), ylim=(-least / 10, _MARGIN))
+    for axis in (ax.xaxis, ax.yaxis):
+        set_log_ticks(axis, least, 1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sklearn_tace.inference.attributes import has_reference
 from sklearn_tace.inference.ranking import clearest_first
@@ -17,7 +20,7 @@ from sklearn_tace.views.displays.drawing import (
     as_line,
     import_matplotlib,
     name_axes,
-    set_log_ticks,
+    set_probability_limits,
     show_as_is,
     styled,
     take_axes,
@@ -27,9 +30,9 @@ from sklearn_tace.views.formatting import cut, level_of
 _N_PANELS = 6
 _POINT_SIZE = 36  # of the heaviest bin, in square points
 _LEAST = 1e-6  # of a logarithmic axis
-_MARGIN = 1.2  # beyond its ends
 
 
+@dataclass(eq=False, repr=False)
 class ReliabilityDisplay(Display):
     """Reliability diagram: mean probability against observed frequency, bin by bin.
 
@@ -98,22 +101,13 @@ class ReliabilityDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        bins,
-        *,
-        expected_bins=None,
-        class_tace=None,
-        expected_class_tace_quantile=None,
-        confidence_level=0.95,
-        name=None,
-    ):
-        self.bins = bins
-        self.expected_bins = expected_bins
-        self.class_tace = class_tace
-        self.expected_class_tace_quantile = expected_class_tace_quantile
-        self.confidence_level = confidence_level
-        self.name = name
+    bins: NDArray
+    _: KW_ONLY
+    expected_bins: NDArray | None = None
+    class_tace: ArrayLike | None = None
+    expected_class_tace_quantile: ArrayLike | None = None
+    confidence_level: float = 0.95
+    name: str | None = None
 
     @classmethod
     def from_report(cls, report, *, classes=None, name=None, **plot_params):
@@ -216,10 +210,8 @@ class ReliabilityDisplay(Display):
         first = np.flatnonzero(self.bins["bin"] == 0)
         panels = np.split(np.arange(len(self.bins)), first[1:])
         n_columns = min(len(panels), 3)
-        n_rows = -(-len(panels) // n_columns)
-        size = 3.3 * n_columns, 0.4 + 3.2 * n_rows
-        if legend:
-            size = max(4.8, size[0]), size[1] + 0.6
+        height = 0.4 + 3.2 * -(-len(panels) // n_columns)
+        size = max(3.3 * n_columns, 4.8 * legend), height + 0.6 * legend
         axes, self.figure_, is_own = take_axes(ax, len(panels), n_columns, size)
         self.ax_ = as_drawn(axes)
         least = max(self.bins["lower"].min(), self.bins["mean_proba"].min() / 10)
@@ -237,21 +229,15 @@ class ReliabilityDisplay(Display):
                 boxes.append(self._draw_bands(panel, rows, band_kwargs))
             if ref_line:
                 lines.append(_draw_diagonal(panel, least, ref_line_kwargs))
-            _set_limits(panel, scale, least)
+            set_probability_limits(panel, scale, least)
             show_as_is(panel.set_title(self._title(k, rows), fontsize="medium"))
         xlabel, ylabel = "Mean predicted probability", "Observed frequency"
         name_axes(axes, n_columns, xlabel, f"{ylabel} (share of rows)", is_own)
         self.points_, self.widths_ = as_drawn(points), as_drawn(widths)
         self.bands_, self.ref_line_ = as_drawn(boxes), as_drawn(lines)
         if legend:
-            label = name or "bin (its mean), from least to greatest probability"
-            handles = [as_line(label, marker="o"), *boxes[:1]]
-            if point_kwargs:
-                points[0].set_label(point_kwargs.get("label", label))
-                handles[0] = points[0]
-            elif is_beyond.any():
-                look = {"color": BEYOND, "marker": "D"}
-                handles.append(as_line("bin outside its box", **look))
+            handles = _as_handles(points[0], name, is_beyond.any(), point_kwargs)
+            handles[1:1] = boxes[:1]
             handles += lines[:1]
             add_legend(handles, axes, self.figure_, is_own, 1 + (n_columns > 1))
         return self
@@ -322,24 +308,22 @@ class ReliabilityDisplay(Display):
         return title
 
 
+def _as_handles(points, name, any_beyond, given):
+    """What the legend shows for the points."""
+    label = name or "bin (its mean), from least to greatest probability"
+    if given:
+        points.set_label(given.get("label", label))
+        return [points]
+    handles = [as_line(label, marker="o")]
+    if any_beyond:
+        handles.append(as_line("bin outside its box", color=BEYOND, marker="D"))
+    return handles
+
+
 def _draw_diagonal(ax, least, given):
     ends = np.r_[0, np.geomspace(least / 2, 1, 200)]  # a curve where scales differ
     style = styled(given, color=GREY, linestyle=":", zorder=0, label="calibrated")
     return ax.plot(ends, ends, **style)[0]
-
-
-def _set_limits(ax, scale, least):
-    if scale == "linear":
-        margin = 0.02
-        ax.set(xlim=(-margin, 1 + margin), ylim=(-margin, 1 + margin))
-        return
-    if ax.get_xscale() == "log":  # another model has been drawn here
-        least = min(least, ax.get_xlim()[0] * _MARGIN)
-    ax.set_xscale("log")
-    ax.set_yscale("symlog", linthresh=least, linscale=0.5)
-    ax.set(xlim=(least / _MARGIN, _MARGIN), ylim=(-least / 10, _MARGIN))
-    for axis in (ax.xaxis, ax.yaxis):
-        set_log_ticks(axis, least, 1)
 
 
 def classes_to_draw(report, chosen=None):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sklearn_tace.inference.attributes import has_reference
@@ -25,6 +27,7 @@ _LEAST_THRESHOLD = 1e-3
 _BIN_COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 
 
+@dataclass(eq=False, repr=False)
 class SensitivityDisplay(Display):
     """TACE and the evidence kept, for other thresholds and numbers of bins.
 
@@ -83,26 +86,15 @@ class SensitivityDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        by_threshold,
-        by_n_bins,
-        *,
-        threshold,
-        n_bins,
-        tace,
-        n_entries,
-        norm="l1",
-        name=None,
-    ):
-        self.by_threshold = by_threshold
-        self.by_n_bins = by_n_bins
-        self.threshold = threshold
-        self.n_bins = n_bins
-        self.tace = tace
-        self.n_entries = n_entries
-        self.norm = norm
-        self.name = name
+    by_threshold: NDArray
+    by_n_bins: NDArray
+    _: KW_ONLY
+    threshold: float | None
+    n_bins: int | str
+    tace: float
+    n_entries: int
+    norm: str = "l1"
+    name: str | None = None
 
     @classmethod
     def from_report(
@@ -206,60 +198,59 @@ class SensitivityDisplay(Display):
         display : SensitivityDisplay
             The display itself.
         """
-        matplotlib = import_matplotlib()
         axes, self.figure_, is_own = take_axes(
             ax, 4, 2, (5.8, 4.6), height_ratios=[2, 1]
         )
         self.ax_ = as_drawn(axes)
         name = self._name_model(is_own, name)
         what = name_of(self.threshold)
-        tace_style = styled(tace_kwargs, color="C0", marker=".", label=name or what)
-        expected_style = styled(
-            expected_kwargs, color=GREY, linestyle="--", label="calibrated models"
+        look = {"color": GREY, "linestyle": "--", "label": "calibrated models"}
+        ink = import_matplotlib().rcParams["text.color"]
+        styles = (
+            styled(tace_kwargs, color="C0", marker=".", label=name or what),
+            styled(expected_kwargs, **look),
+            styled(kept_kwargs, color=ink, marker="."),
         )
-        ink = matplotlib.rcParams["text.color"]
-        kept_style = styled(kept_kwargs, color=ink, marker=".")
         sides = (
             (self.by_threshold, "threshold", self.threshold or 0),
             (self.by_n_bins, "n_bins", self.n_bins),
         )
-        tace_lines, expected_lines, kept_lines, own = [], [], [], []
-        for upper, lower, (table, field, at) in zip(
-            axes[:2], axes[2:], sides, strict=True
-        ):
-            x = np.nan_to_num(table[field])  # threshold None
-            tace_lines += upper.plot(x, table["tace"], **tace_style)
-            look = {"color": tace_lines[-1].get_color(), "label": "this report"}
-            if at == "auto":
-                own.append(upper.axhline(self.tace, linestyle=":", **look))
-            else:
-                own += upper.plot(at, self.tace, "o", zorder=4, **look)
-            if "expected_tace" in table.dtype.names:
-                expected = table["expected_tace"]
-                expected_lines += upper.plot(x, expected, **expected_style)
-            kept = table["n_kept"] / max(self.n_entries, 1)
-            kept_lines += lower.plot(x, kept, **kept_style)
-            # Of other models too that have been drawn here.
-            x = [line.get_xdata() for line in upper.lines if not _is_level(line)]
-            for panel in (upper, lower):
-                _set_x_scale(panel, np.concatenate(x))
+        drawn = [
+            self._draw_side(*panels, *side, styles)
+            for panels, side in zip(axes.reshape(2, 2).T, sides, strict=True)
+        ]
         name_axes(axes[::2], 1, "Threshold", f"{what} ({gap_of(self.norm)})", is_own)
         name_axes(axes[1::2], 1, "Bins per class", what, is_own)
-        for panel in axes[2:]:
-            panel.set_ylabel("Kept (% of all)")
-            panel.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-        for row in (axes[:2], axes[2:]):
-            values = [line.get_ydata() for ax in row for line in ax.lines]
-            top = np.nanmax(np.concatenate(values), initial=0)
-            for panel in row:
-                panel.set_ylim(0, 1.08 * top or 1)
-        self.tace_lines_, self.kept_lines_ = as_drawn(tace_lines), as_drawn(kept_lines)
-        self.expected_lines_ = as_drawn(expected_lines)
-        self.own_ = as_drawn(own)
+        _set_y_scales(axes)
+        tace, own, expected, kept = map(list, zip(*drawn, strict=True))
+        expected = [line for line in expected if line is not None]
+        self.tace_lines_, self.kept_lines_ = as_drawn(tace), as_drawn(kept)
+        self.expected_lines_, self.own_ = as_drawn(expected), as_drawn(own)
         if legend:
-            handles = [tace_lines[0], own[1], *expected_lines[:1]]
+            handles = [tace[0], own[1], *expected[:1]]
             add_legend(handles, axes, self.figure_, is_own, 3)
         return self
+
+    def _draw_side(self, upper, lower, table, field, at, styles):
+        """TACE and the share kept by one of the settings."""
+        tace_style, expected_style, kept_style = styles
+        x = np.nan_to_num(table[field])  # threshold None
+        (tace,) = upper.plot(x, table["tace"], **tace_style)
+        look = {"color": tace.get_color(), "label": "this report"}
+        if at == "auto":
+            own = upper.axhline(self.tace, linestyle=":", **look)
+        else:
+            (own,) = upper.plot(at, self.tace, "o", zorder=4, **look)
+        expected = None
+        if "expected_tace" in table.dtype.names:
+            (expected,) = upper.plot(x, table["expected_tace"], **expected_style)
+        share = table["n_kept"] / max(self.n_entries, 1)
+        (kept,) = lower.plot(x, share, **kept_style)
+        # Of other models too that have been drawn here.
+        x = [line.get_xdata() for line in upper.lines if not _is_level(line)]
+        for panel in (upper, lower):
+            _set_x_scale(panel, np.concatenate(x))
+        return tace, own, expected, kept
 
 
 def _higher_thresholds(threshold):
@@ -291,3 +282,16 @@ def _set_x_scale(ax, x):
         margin = (high / low) ** 0.05 if high > low else 1.5
         ax.set_xlim(low / margin, high * margin)
     set_log_ticks(ax.xaxis, low, high)
+
+
+def _set_y_scales(axes):
+    """From 0 to the highest curve of a row; shares in percent."""
+    percent = import_matplotlib().ticker.PercentFormatter(1)
+    for panel in axes[2:]:
+        panel.set_ylabel("Kept (% of all)")
+        panel.yaxis.set_major_formatter(percent)
+    for row in (axes[:2], axes[2:]):
+        values = [line.get_ydata() for ax in row for line in ax.lines]
+        top = np.nanmax(np.concatenate(values), initial=0)
+        for panel in row:
+            panel.set_ylim(0, 1.08 * top or 1)
