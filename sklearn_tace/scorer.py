@@ -12,7 +12,8 @@ from sklearn.metrics import log_loss
 from sklearn.utils.metadata_routing import UNUSED
 
 from sklearn_tace.inputs.estimators import predicted_proba
-from sklearn_tace.inputs.predictions import check_parameters, check_predictions, is_dask
+from sklearn_tace.inputs.parameters import check_parameters
+from sklearn_tace.inputs.predictions import check_predictions, is_dask
 from sklearn_tace.scale.arrays import (
     check_and_measure,
     measure_predictions,

@@ -19,7 +19,7 @@ _IN_OTHER_WORDS = {
     r" One is in row \d+\.": "",
     r"^(Input )?(y_proba|y_true|sample_weight) ": "",
     r"Please provide .* labels argument\.": "Pass the labels of columns by --classes.",
-    r" partial_fit takes \(y, proba\): .*": " LABELS come first, then SCORES.",
+    r" ?partial_fit takes \(y, proba\): .*": " LABELS come first, then SCORES.",
     r"\bthreshold=None\b": "--threshold none",
     r"\by_proba\b(?!\.\w)": "SCORES",
     r"\by_true\b": "LABELS",
@@ -86,18 +86,11 @@ def readable(spec):
     """Turn errors of reading into a FileError."""
     try:
         yield
-    except OSError as error:
-        raise FileError(f"{spec} cannot be read: {error.strerror or error}.") from error
     except (FileError, ImportError, MemoryError):
         raise
-    except Exception as error:  # of a damaged file anything may come
-        why = f"is no {spec.suffix} file that can be read: {str(error).rstrip('.')}"
-        if "allow_pickle" in why or "Python objects" in why:
-            why = (
-                "holds Python objects, which only pickle can load, and a pickle can "
-                "run code. Save numbers or strings: array.astype(float) or (str)"
-            )
-        raise FileError(f"{spec} {why}.") from error
+    except Exception as error:  # a damaged file may cause any
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise FileError(f"{spec} cannot be read: {why}.") from error
 
 
 @contextlib.contextmanager
@@ -123,7 +116,7 @@ def check_targets(paths, inputs):
             if str(target) in used:
                 raise FileError(f"{path} is {used[str(target)]} already.")
             if target.is_dir():
-                raise FileError(f"{path} cannot be written: it is a folder.")
+                raise FileError(f"{Path(path)} cannot be written: it is a folder.")
             if path.startswith("/dev/") and target.is_file():
                 raise FileError(f"{path} is {target}, in use. Print by --json -.")
             if _is_pipe(path):
@@ -151,10 +144,7 @@ def write_file(path, content):
             return
         temporary = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}.tmp")
         stack.callback(temporary.unlink, missing_ok=True)
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        temporary.write_bytes(content)
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)

@@ -56,6 +56,8 @@ def read_labels(spec, options) -> Labels:
         return Labels(spec, np.concatenate(list(source.read(source.columns))), names)
     values = source.read_values(source.columns)
     if spec.suffix != ".csv":
+        if hasattr(values, "toarray"):
+            raise FileError(f"{spec} is sparse. Save its .toarray().")
         with restated(spec):
             values = as_label_array(values)
             return Labels(spec, values[:, 0] if values.shape[1:] == (1,) else values)
@@ -90,9 +92,8 @@ def match_columns(labels, scores, given):
         known = found if found.size else None
     else:
         others = names if given is None else given.texts
-        are_among = labels.texts and set(labels.texts) <= set(others or ())
-        if are_among and as_labels(others).dtype.kind != values.dtype.kind:
-            values = np.array(labels.texts, dtype=object)
+        if labels.texts and set(labels.texts) <= set(others or ()):
+            values = as_labels(labels.texts + others)[: len(values)]
         with restated(labels.spec):
             hint = " LABELS come first, then SCORES."
             found, _ = encode_labels(values, "y_true", hint)
@@ -146,14 +147,14 @@ def _is_count(names):
 def _check_columns(own, known, scores, spec):
     """Refuse labels in another number, or columns that are named by others."""
     n_columns = scores.n_columns
+    if own is not None and own.tolist() != known[-n_columns:].tolist():
+        raise _mismatch(scores.spec, own, spec, known)
     if len(known) != max(2, n_columns):
         raise FileError(
             f"{scores.spec} has {n_columns} column{'s' * (n_columns > 1)} for "
             f"{len(known)} labels, {listed(known)}. Pass the labels of all columns, in "
             "their order, by --classes. (One column is that of the second label.)"
         )
-    if own is not None and own.tolist() != known[-n_columns:].tolist():
-        raise _mismatch(scores.spec, own, spec, known[-n_columns:])
 
 
 def _mismatch(spec, labels, other, others):

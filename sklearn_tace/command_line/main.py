@@ -24,8 +24,7 @@ def main(arguments=None) -> int:
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = lambda text, *_: say(f"warning: {text}")
             exit_code = _run(arguments)
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            print(end="", flush=True)
             return exit_code
     except KeyboardInterrupt:
         say("interrupted")

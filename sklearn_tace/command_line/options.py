@@ -9,7 +9,7 @@ from functools import partial
 
 from sklearn_tace import __version__
 from sklearn_tace.command_line.files import BAD_USAGE, PROGRAM, parse_spec, say
-from sklearn_tace.inputs.predictions import check_parameters
+from sklearn_tace.inputs.parameters import check_parameters
 from sklearn_tace.report import CalibrationReport
 from sklearn_tace.views.mixin import DISPLAYS
 
@@ -17,14 +17,8 @@ _EPILOG = """\
 example:
   {example}
 files: .npy, .npz (arrays, or a scipy.sparse matrix of scores), .csv, .parquet.
-FILE:NAME is the array of that name in an .npz, or a column of a table.
-'-' is CSV on standard input.
-exit codes:
-  0    done, and the gate (if any) passed
-  1    done, but --fail-above says no
-  2    wrong usage, or a file that cannot be used
-  130  interrupted (Ctrl-C)
-  141  the reader of the output went away
+FILE:NAME is an array of an .npz or a column of a table; '-' is standard input.
+exit codes: 0 done; 1 --fail-above says no; 2 wrong usage, or a bad file.
 """
 # Of each parameter: what stands for the value, and what it does.
 _SETTINGS = {
@@ -52,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def error(self, message):
-        message = re.sub(r"^argument (\S+): must", r"\1 must", message)
+        message = re.sub(r"^argument (\S+): (?=must|==)", r"\1 ", message)
         say(f"{message} (see {self.prog} --help)")
         raise SystemExit(BAD_USAGE)
 
@@ -61,8 +55,7 @@ def make_parser():
     """The parser of ``sklearn-tace`` and its two commands."""
     parser = _Parser(
         prog=PROGRAM,
-        description="Calibration of predicted probabilities, class by class: TACE.\n"
-        "Without arguments: a demonstration.",
+        description="TACE, a calibration error. Without arguments: a demonstration.",
         example="report labels.npy scores.npy",
     )
     version = f"{PROGRAM} {__version__}"
@@ -71,8 +64,7 @@ def make_parser():
     report = commands.add_parser(
         "report",
         help="measure one model",
-        description="Measure one model: TACE, what chance alone would give, an "
-        "interval, and the\nclasses that are worst.",
+        description="Measure one model: TACE, what chance gives, the worst classes.",
         example="report labels.npy scores.npy --html report.html",
     )
     gate = "where TACE is above X or undefined; TACE of few rows is high by chance"

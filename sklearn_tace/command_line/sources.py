@@ -19,7 +19,6 @@ from sklearn_tace.inputs.labels import listed
 BLOCK_BYTES = 2**25  # of arrays, read at a time
 TEXT_BLOCK_BYTES = 2**20  # of .csv files: so little that a progress bar moves
 BLOCK_ROWS = 2**14  # of .parquet files
-_MAGIC = {".npy": b"\x93NUMPY", ".npz": b"PK"}
 
 
 class Source(NamedTuple):
@@ -32,9 +31,8 @@ class Source(NamedTuple):
     read: Callable  # from columns to blocks of rows of numbers
     read_values: Callable  # from a column to all of its values
 
-    def without(self, others) -> Source:
-        """Without the columns of these names."""
-        columns = [name for name in self.columns if name not in others]
+    def only(self, columns) -> Source:
+        """The columns of these names."""
         names = self.names and columns
         return self._replace(columns=columns, names=names, n_columns=len(columns))
 
@@ -56,8 +54,7 @@ def open_source(spec, options) -> Source:
         if table.columns.count(name) != 1:
             have = listed(table.columns)
             raise FileError(f"{whole} must have one column {name!r}; it has {have}.")
-    others = set(table.columns) - set(columns)
-    return table.without(others)._replace(spec=spec)
+    return table.only(columns)._replace(spec=spec)
 
 
 def _open_csv(spec, options):
@@ -101,7 +98,6 @@ def _regular_file(spec, options):
 def _open_parquet(spec):
     from pyarrow import parquet
 
-    _refuse_pipe(spec)
     file = parquet.ParquetFile(spec.path)
 
     def batches(columns, _):
@@ -129,17 +125,12 @@ def _as_source(spec, columns, is_named, batches):
 
 def _open_array(spec):
     """An array, memory-mapped where it can be, or a sparse matrix; never a pickle."""
-    if spec.suffix not in _MAGIC:
+    if spec.suffix not in {".npy", ".npz"}:
         raise FileError(
             f"{spec} has no ending that is known: .npy, .npz, .csv and .parquet are "
             "read, and CSV from standard input, written '-'."
         )
-    _refuse_pipe(spec)
-    with open(spec.path, "rb") as file:
-        if not file.read(6).startswith(_MAGIC[spec.suffix]):
-            raise FileError(f"{spec} is no {spec.suffix} file.")
-        file.seek(0)
-        values = _load_array(spec, file)
+    values = _load_array(spec)
     if values.ndim not in {1, 2}:
         shape = values.shape
         raise FileError(f"{spec}: must have one or two dimensions, got shape {shape}.")
@@ -154,26 +145,18 @@ def _open_array(spec):
     return Source(spec, n_columns, None, None, read, lambda _: values)
 
 
-def _load_array(spec, file):
+def _load_array(spec):
     if spec.suffix == ".npy":
         if spec.name is not None:
             raise FileError(f"{spec}: a .npy file holds one array, without a name.")
-        return np.load(spec.path, mmap_mode="r", allow_pickle=False)
-    with np.load(file, allow_pickle=False) as archive:
+        return np.lib.format.open_memmap(spec.path, mode="r")
+    with np.lib.npyio.NpzFile(spec.path, allow_pickle=False) as archive:
         names = archive.files
         if spec.name is None and {"format", "shape"} <= set(names):
-            file.seek(0)
-            matrix = scipy.sparse.load_npz(file)
+            matrix = scipy.sparse.load_npz(spec.path)
             if hasattr(matrix, "check_format"):
                 matrix.check_format()  # before anything follows its indices
             return matrix.tocsr()
         if spec.name in names or (spec.name is None and len(names) == 1):
             return archive[spec.name or names[0]]
     raise FileError(f"{spec}: the file holds {listed(names)}. Say FILE:NAME.")
-
-
-def _refuse_pipe(spec):
-    """Refuse what can be read only once."""
-    mode = os.stat(spec.path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise FileError(f"{spec} is a pipe or a device; save it to a file first.")

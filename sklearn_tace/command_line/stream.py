@@ -13,7 +13,7 @@ import numpy as np
 from sklearn_tace.command_line.files import FileError, printable, restated, reworded
 from sklearn_tace.command_line.labels import match_columns, read_classes, read_labels
 from sklearn_tace.command_line.sources import open_source
-from sklearn_tace.inputs.predictions import check_weight
+from sklearn_tace.inputs.arrays import check_weight
 from sklearn_tace.report import CalibrationReport
 
 SECONDS = 1  # after which a terminal shows a bar
@@ -36,7 +36,8 @@ def measure_all(options, specs):
         for spec in specs:
             others = {one.name for one in taken if one.path == spec.path} - {None}
             scores = open_source(spec, options)
-            scores = scores.without(others) if others and scores.columns else scores
+            if scores.columns:
+                scores = scores.only([c for c in scores.columns if c not in others])
             values, classes = match_columns(labels, scores, given)
             reports.append(CalibrationReport(**settings))
             _fit(reports[-1], scores, labels.spec, values, weights, classes)
@@ -110,5 +111,5 @@ def _bar(name, n_rows):
     except ImportError:
         return contextlib.nullcontext(SimpleNamespace(update=int))
     look = {"unit": " rows", "unit_scale": True, "leave": False, "delay": SECONDS}
-    hidden = True if sys.stderr is None else None  # None: unless on a terminal
-    return tqdm(total=n_rows, desc=printable(name), disable=hidden, **look)
+    look["disable"] = sys.stderr is None or None  # None: unless on a terminal
+    return tqdm(total=n_rows, desc=printable(name), **look)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sklearn_tace.core.errors import measure
-from sklearn_tace.inputs.predictions import check_parameters
+from sklearn_tace.inputs.parameters import check_parameters
 from sklearn_tace.inputs.warnings import warn
 
 

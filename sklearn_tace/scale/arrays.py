@@ -5,7 +5,8 @@ from __future__ import annotations
 from sklearn_tace.core.errors import Calibration, measure
 from sklearn_tace.core.filter import filter_scores
 from sklearn_tace.core.survivors import sort
-from sklearn_tace.inputs.predictions import check_parameters, check_predictions, is_dask
+from sklearn_tace.inputs.parameters import check_parameters
+from sklearn_tace.inputs.predictions import check_predictions, is_dask
 from sklearn_tace.inputs.warnings import warn_if_undefined, warn_of_row_sum
 from sklearn_tace.scale.seen_rows import SeenRows
 

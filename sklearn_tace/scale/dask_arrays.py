@@ -6,6 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 
+from sklearn_tace.inputs.arrays import as_array, check_weight_shape
 from sklearn_tace.inputs.labels import (
     as_label_array,
     check_labels,
@@ -13,20 +14,14 @@ from sklearn_tace.inputs.labels import (
     encode_labels,
 )
 from sklearn_tace.inputs.predictions import (
-    as_array,
-    as_scores,
     check_predictions,
     check_shapes,
-    check_weight_shape,
     is_dask,
     order_of_arguments,
 )
+from sklearn_tace.inputs.scores import as_scores
 from sklearn_tace.inputs.warnings import warn
-from sklearn_tace.scale.gather import (
-    filter_part,
-    gather,
-    merge_parts,
-)
+from sklearn_tace.scale.gather import filter_part, gather, merge_parts
 from sklearn_tace.scale.seen_rows import SeenRows
 
 _CONVERT = {

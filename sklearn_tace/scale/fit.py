@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_tace.inputs.estimators import predicted_proba
-from sklearn_tace.inputs.predictions import check_parameters, is_wide
+from sklearn_tace.inputs.parameters import check_parameters
+from sklearn_tace.inputs.predictions import is_wide
 from sklearn_tace.scale.arrays import check_and_filter
 from sklearn_tace.scale.batches import filter_batches
 
@@ -34,8 +35,7 @@ class FitMixin:
         proba : {array-like, sparse matrix, dask array} of shape \
                 (n_samples, n_classes) or array-like of shape (n_samples,)
             Predicted probabilities; a 1-D array is that of the second label. For dask
-            arrays see :func:`tace_error`, and :meth:`from_batches` for what the report
-            lacks if too many of theirs are above the threshold.
+            arrays see :func:`tace_error` and, if they are large, :meth:`from_batches`.
         labels : array-like of shape (n_classes,), default=None
             Labels of the columns of ``proba``, in their order. See
             :func:`tace_error` for the default.

@@ -21,7 +21,8 @@ from sklearn_tace.core.bins import are_cut
 from sklearn_tace.core.cells import Cells, add_cells, condense, exchange
 from sklearn_tace.core.filter import RowSum, filter_scores
 from sklearn_tace.core.survivors import sort
-from sklearn_tace.inputs.predictions import NO_WEIGHT, Predictions
+from sklearn_tace.inputs.arrays import NO_WEIGHT
+from sklearn_tace.inputs.predictions import Predictions
 from sklearn_tace.inputs.warnings import warn_of_row_sum
 from sklearn_tace.scale.seen_rows import SeenRows, check_total_weight
 

@@ -19,7 +19,7 @@ from sklearn_tace.core.bins import are_cut, as_table
 from sklearn_tace.core.cells import Cells
 from sklearn_tace.inference.attributes import INFERENCE_SETTINGS
 from sklearn_tace.inputs.labels import check_labels
-from sklearn_tace.inputs.predictions import check_parameters
+from sklearn_tace.inputs.parameters import check_parameters
 from sklearn_tace.scale.arrays import SETTINGS
 from sklearn_tace.scale.seen_rows import SeenRows
 from sklearn_tace.views.saved_checks import (
