@@ -1,7 +1,5 @@
 """The report: what was measured, with its text, pictures and files."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -214,7 +212,7 @@ class CalibrationReport(ViewsMixin, Measurement):
         return text
 
     @classmethod
-    def from_dict(cls, document: dict) -> CalibrationReport:
+    def from_dict(cls, document: dict) -> "CalibrationReport":
         """A report from what :meth:`to_dict` returned, in this or an earlier version.
 
         Parameters
@@ -244,7 +242,7 @@ class CalibrationReport(ViewsMixin, Measurement):
         return report
 
     @classmethod
-    def from_json(cls, source) -> CalibrationReport:
+    def from_json(cls, source) -> "CalibrationReport":
         """A report from what :meth:`to_json` made, in this or an earlier version.
 
         Parameters

@@ -1,7 +1,5 @@
 """The metric as ``scoring=``."""
 
-from __future__ import annotations
-
 import warnings
 from typing import ClassVar
 

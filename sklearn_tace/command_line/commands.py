@@ -1,7 +1,5 @@
 """The commands ``report`` and ``compare``: what they print, write and return."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of files, messages, and results that are written whole."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

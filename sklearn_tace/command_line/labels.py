@@ -1,7 +1,5 @@
 """Labels in files, and which column of the scores belongs to which label."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The process: ``sklearn-tace`` and ``python -m sklearn_tace``."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

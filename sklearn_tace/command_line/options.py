@@ -1,7 +1,5 @@
 """The options of the two commands."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import re

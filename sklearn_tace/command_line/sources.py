@@ -1,7 +1,5 @@
 """Rows from files, in blocks: arrays read by numpy and scipy, tables by pyarrow."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -31,7 +29,7 @@ class Source(NamedTuple):
     read: Callable  # from columns to blocks of rows of numbers
     read_values: Callable  # from a column to all of its values
 
-    def only(self, columns) -> Source:
+    def only(self, columns) -> "Source":
         """The columns of these names."""
         names = self.names and columns
         return self._replace(columns=columns, names=names, n_columns=len(columns))

@@ -1,7 +1,5 @@
 """From files to reports, block by block."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

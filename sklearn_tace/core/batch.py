@@ -3,8 +3,6 @@
 A survivor is a score above the threshold, with the outcome and the weight of its row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -44,7 +42,7 @@ class Totals:
         share = total / (self.mass / MASS_ONE)
         return float(min(share, 1.0))  # rows may sum to a bit more than they count
 
-    def __add__(self, other: Totals) -> Totals:
+    def __add__(self, other: "Totals") -> "Totals":
         if not other.n_samples:
             return self
         if not self.n_samples:
@@ -82,7 +80,7 @@ class Batch:
     def total_bytes(self) -> int:
         return self.n_bytes + self.totals.n_bytes
 
-    def pieces(self, n) -> Iterator[Batch]:
+    def pieces(self, n) -> Iterator["Batch"]:
         """At most n survivors at a time, without the numbers of their rows.
 
         Each piece has the totals of all.

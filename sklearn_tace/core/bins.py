@@ -1,7 +1,5 @@
 """Survivors to one table of equal-count bins."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

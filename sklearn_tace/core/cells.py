@@ -5,8 +5,6 @@ of any parts of the rows add up, in any order. Their grid is as fine as memory a
 scores that are equal are always in one cell, however many they are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -75,12 +73,12 @@ class Cells:
     def kept_mass(self) -> float:
         return self.totals.share_of_mass(self.sums[0].sum(), self.sums[2].sum())
 
-    def of_classes(self, first, last) -> Cells:
+    def of_classes(self, first, last) -> "Cells":
         """Those of consecutive classes; views."""
         part = slice(self.indptr[first], self.indptr[last])
         return self._take(part, self.indptr[first : last + 1] - part.start)
 
-    def where(self, keep) -> Cells:
+    def where(self, keep) -> "Cells":
         return self._take(keep, sums_before(keep, np.intp)[self.indptr])
 
     def is_single(self) -> NDArray[np.bool_]:

@@ -1,7 +1,5 @@
 """Dense scores: one walk along memory, tile by tile, that checks and filters."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sklearn_tace.core.batch import mass_units, only_odd

@@ -1,7 +1,5 @@
 """From the gaps of the bins to class errors and to one value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

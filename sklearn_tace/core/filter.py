@@ -1,7 +1,5 @@
 """The filter: from predictions to the survivors of a threshold."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sparse scores: what is not stored is 0, and so never above a threshold."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Survivors of all rows, by class and by score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -47,12 +45,12 @@ class Survivors:
         total = self.score.sum(dtype=np.float64)
         return self.totals.share_of_mass(len(self.score), total)
 
-    def of_classes(self, first, last) -> Survivors:
+    def of_classes(self, first, last) -> "Survivors":
         """Those of consecutive classes; views."""
         part = slice(self.indptr[first], self.indptr[last])
         return self._take(part, self.indptr[first : last + 1] - part.start)
 
-    def above(self, threshold) -> Survivors:
+    def above(self, threshold) -> "Survivors":
         """Those that a higher threshold keeps."""
         dtype = self.totals.dtype.type
         lowest = np.full(len(self.indptr) - 1, dtype(threshold), self.score.dtype)
@@ -63,7 +61,7 @@ class Survivors:
         totals = replace(self.totals, largest_score=float(largest))
         return replace(self.where(keep), totals=totals)
 
-    def within(self, indptr, lower, upper) -> Survivors:
+    def within(self, indptr, lower, upper) -> "Survivors":
         """Those in intervals, which do not overlap.
 
         Class k owns the intervals ``indptr[k]:indptr[k + 1]``.
@@ -75,10 +73,10 @@ class Survivors:
         np.add.at(mark, bisect(self.score, start, stop, upper, "right"), -1)
         return self.where(np.cumsum(mark[:-1]) > 0)
 
-    def where(self, keep) -> Survivors:
+    def where(self, keep) -> "Survivors":
         return self._take(keep, sums_before(keep, np.intp)[self.indptr])
 
-    def _take(self, part, indptr) -> Survivors:
+    def _take(self, part, indptr) -> "Survivors":
         return replace(
             self,
             indptr=indptr,

@@ -1,7 +1,5 @@
 """Attributes of a report that describe chance, computed on demand."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import check_random_state
 

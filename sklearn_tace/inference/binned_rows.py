@@ -1,7 +1,5 @@
 """Survivors with the share of each in each bin: sums over bins are matrix products."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Two models on the same rows: which is better calibrated?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

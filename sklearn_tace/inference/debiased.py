@@ -1,7 +1,5 @@
 """TACE without the bias that noise adds, and an interval."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ rows; a good guess lets it see more. So gaps are modelled with as much detail as
 rows bear: one logistic curve, its bend, offsets and bends of classes, single bins.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers of a report, each computed when it is first read."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The classes to look at first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sklearn_tace.core.errors import worst_first

@@ -1,7 +1,5 @@
 """The reference distribution: labels drawn from the predictions, measured alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

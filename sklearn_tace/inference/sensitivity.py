@@ -1,7 +1,5 @@
 """TACE for other thresholds and numbers of bins."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

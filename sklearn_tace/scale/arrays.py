@@ -1,7 +1,5 @@
 """Survivors of what a user passes at once: arrays in memory, or of dask."""
 
-from __future__ import annotations
-
 from sklearn_tace.core.errors import Calibration, measure
 from sklearn_tace.core.filter import filter_scores
 from sklearn_tace.core.survivors import sort

@@ -1,7 +1,5 @@
 """Rows in batches that can be read more than once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Rows in dask arrays: each chunk is checked and filtered where it is."""
 
-from __future__ import annotations
-
 import dask
 import dask.array as da
 import numpy as np

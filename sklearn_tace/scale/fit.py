@@ -1,7 +1,5 @@
 """How rows come into a report: at once, in batches, by merging, from a classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Self
 
@@ -137,7 +135,7 @@ class FitMixin:
         self._set_rows(batch if seen is None else seen.under(batch.settings) + batch)
         return self
 
-    def merge(self, other: FitMixin) -> Self:
+    def merge(self, other: "FitMixin") -> Self:
         """Add all rows that another report has seen.
 
         Reports on parts of the data, merged in any order, give what one :meth:`fit` of

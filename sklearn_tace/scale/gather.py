@@ -6,8 +6,6 @@ finer grid, by another visit to the rows, until each of them has one score. One 
 visit does, unless the limit is low for so many survivors and bins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Rows that a report has seen: their survivors, and totals over all of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -52,7 +50,7 @@ class SeenRows:
         if self.is_condensed:
             raise ValueError(self.refusal(what))
 
-    def sorted(self) -> SeenRows:
+    def sorted(self) -> "SeenRows":
         if self.survivors is not None:
             return self
         # Sorting is faster without the numbers of the rows.
@@ -64,7 +62,7 @@ class SeenRows:
         """Survivors with the numbers of their rows."""
         return sort(join(self.batches), self.settings["ties"], keep=True)
 
-    def under(self, settings) -> SeenRows:
+    def under(self, settings) -> "SeenRows":
         """The same rows for other settings, which keep the same scores."""
         self.demand_batches(_TOGETHER)
         for name in ("threshold", "ties"):
@@ -75,7 +73,7 @@ class SeenRows:
                 )
         return replace(self, settings=settings)
 
-    def __add__(self, other: SeenRows) -> SeenRows:
+    def __add__(self, other: "SeenRows") -> "SeenRows":
         other.demand_batches(_TOGETHER)
         if not are_same_labels(self.classes, other.classes):
             raise ValueError(

@@ -1,7 +1,5 @@
 """Methods of a report that show it: text, pictures, tables, page."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

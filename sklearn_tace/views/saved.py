@@ -5,8 +5,6 @@ nothing is lost. The numbers of the report stand beside them for other programs;
 these, only what was drawn at random is read back.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import numbers

@@ -1,7 +1,5 @@
 """Errors of the classes, as a picture."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 matplotlib is imported when something is drawn. Colours are those of the user's style.
 """
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reliability diagrams: the bins of some classes."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

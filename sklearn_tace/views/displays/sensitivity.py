@@ -1,7 +1,5 @@
 """TACE for other settings, as a picture."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import KW_ONLY, dataclass
 

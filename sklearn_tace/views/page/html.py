@@ -1,7 +1,5 @@
 """A fitted report as a page, and in short for a notebook."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from html import escape

@@ -1,7 +1,5 @@
 """Pictures of a page, each in the colours of a light and of a dark screen."""
 
-from __future__ import annotations
-
 import base64
 import io
 import warnings
