@@ -1,4 +1,4 @@
-"""Names of files, messages, and results that are written whole."""
+"""Names of files, error messages, and writing of results."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The process: ``sklearn-tace`` and ``python -m sklearn_tace``."""
+"""Entry point: ``sklearn-tace`` and ``python -m sklearn_tace``."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Survivors to one table of equal-count bins."""
+"""Equal-count bins of survivors, as one table."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

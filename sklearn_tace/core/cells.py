@@ -1,4 +1,4 @@
-"""Survivors that are too many to hold, as sums over cells.
+"""Survivors that are too many for the memory, as sums over cells.
 
 The scores of a cell are those of a class that lie between two points of a grid. Cells
 of any parts of the rows add up, in any order. Their grid is as fine as memory allows;

@@ -1,4 +1,4 @@
-"""Scores that are no probabilities: found, and told what they look like."""
+"""Errors for scores outside [0, 1]: logits, percentages, NaN."""
 
 import numpy as np
 import scipy.sparse

@@ -1,4 +1,4 @@
-"""Survivors of all rows, by class and by score."""
+"""Survivors of all rows, sorted by class and score."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise

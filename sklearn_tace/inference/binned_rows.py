@@ -1,4 +1,4 @@
-"""Survivors with the share of each in each bin: sums over bins are matrix products."""
+"""The share of each survivor in each bin; sums over bins are matrix products."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,8 +1,8 @@
-"""A smooth model of the gaps, and the sign of each gap, learnt from some of the rows.
+"""A smooth model of the gaps, fitted on some rows, gives the sign of each gap.
 
-Whatever is learnt, the debiased value does not overstate, for it is tried on other
-rows; a good guess lets it see more. So gaps are modelled with as much detail as the
-rows bear: one logistic curve, its bend, offsets and bends of classes, single bins.
+The signs are then used on other rows, so the debiased value does not overstate, however
+bad the model is; with a good model it finds more. The model has as much detail as the
+rows support: one logistic curve, its bend, offsets and bends of classes, single bins.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The classes to look at first."""
+"""Which classes to show first."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from sklearn_tace.inference.attributes import has_intervals, has_reference
 _CANDIDATES = 30  # for each of which an interval takes some 10 ms
 
 
-def clearest_first(report, n, *, with_intervals=True):
-    """Numbers of the n classes whose errors are furthest from chance.
+def furthest_from_chance(report, n, *, with_intervals=True):
+    """Indices of the n classes whose errors are furthest from chance.
 
-    The largest errors are mostly those of classes with few rows. What counts is the
-    distance from what chance gives. With intervals, which take their time, it is the
-    least that the error may be, after the classes beyond chance have come first.
+    Most of the largest errors are those of classes with few rows. So classes are
+    ordered by the distance of the error from what chance gives. With intervals, which
+    are slow, those beyond chance come first, in the order of their lower ends.
     """
     seen = report._sorted_rows()
     worst = worst_first(report.class_tace_)

@@ -1,4 +1,4 @@
-"""What a fitted classifier predicts, as labels, scores and column labels."""
+"""Scores of a fitted classifier, with the labels of their columns."""
 
 from typing import NamedTuple
 

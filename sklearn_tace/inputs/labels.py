@@ -35,8 +35,8 @@ def encode_labels(values, name, hint=""):
             rank[found] = np.arange(len(found))
             return low + found.astype(values.dtype), rank[offset]
     encoder = LabelEncoder()
-    code = encoder.fit_transform(values)
-    return encoder.classes_, code
+    index = encoder.fit_transform(values)
+    return encoder.classes_, index
 
 
 def check_labels(labels, argument="labels"):
@@ -219,7 +219,7 @@ def is_missing(label):
 
 
 def listed(labels):
-    """A list for a message, cut short."""
+    """Labels for a message, the first ten of them."""
     short = reprlib.Repr()
     short.maxlist, short.maxstring = 10, 40
     return short.repr(labels if isinstance(labels, list) else labels.tolist())

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user."""
+"""Warnings that point at the user's call."""
 
 import inspect
 import warnings

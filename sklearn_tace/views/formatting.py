@@ -1,4 +1,4 @@
-"""Numbers and labels as people read them."""
+"""Numbers, labels and settings as text."""
 
 import unicodedata
 
@@ -48,7 +48,7 @@ def level_of(level):
 
 
 def names_of(labels):
-    """As many of the labels as fit in part of a line, and how many more."""
+    """The first labels, as many as half of ``WIDTH`` holds, and how many more."""
     shown = [cut(label, 14) for label in labels[:WIDTH]]
     while len(shown) > 1 and columns_of(", ".join(shown)) > WIDTH // 2:
         shown.pop()

@@ -1,6 +1,6 @@
-"""Checks of a saved report: is there anything that no rows could give?
+"""Checks of a saved report: an error where no rows could have given it.
 
-What follows trusts the arrays: numbers out of range would be read as places in memory.
+The rest of the package does not check again; it would index arrays with these numbers.
 """
 
 import numpy as np

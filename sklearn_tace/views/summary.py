@@ -9,7 +9,7 @@ from sklearn_tace import __version__
 from sklearn_tace.core.bins import bins_asked
 from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.inference.ranking import clearest_first
+from sklearn_tace.inference.ranking import furthest_from_chance
 from sklearn_tace.views.formatting import (
     WIDTH,
     bins_of,
@@ -158,8 +158,8 @@ def _worst_classes(report, n_worst, with_chance):
     measured = worst_first(error)
     worst = measured[:n_worst]
     if with_chance:
-        clearest = clearest_first(report, n_worst, with_intervals=False)
-        worst = measured[np.isin(measured, clearest)]
+        furthest = furthest_from_chance(report, n_worst, with_intervals=False)
+        worst = measured[np.isin(measured, furthest)]
     head = f"Worst {len(worst)} of {len(measured):,}"
     chance = "  by chance" if with_chance else ""
     yield f"{head:<{_LABEL_WIDTH}}   error{chance}      kept  true rows  true lost"

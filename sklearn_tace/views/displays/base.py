@@ -1,4 +1,4 @@
-"""What the displays share: the ways to make one, and the title."""
+"""The base class of the displays."""
 
 from sklearn_tace.inference.measurement import ALL_SETTINGS, Measurement
 from sklearn_tace.views.displays.drawing import (
@@ -10,7 +10,7 @@ from sklearn_tace.views.formatting import cut
 
 
 class Display:
-    """What the displays share: the ways to make one, and the title."""
+    """Constructors and the title, the same for all displays."""
 
     @classmethod
     def from_predictions(

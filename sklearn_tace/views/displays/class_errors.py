@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.inference.ranking import clearest_first
+from sklearn_tace.inference.ranking import furthest_from_chance
 from sklearn_tace.inputs.labels import positions
 from sklearn_tace.views.displays.base import Display
 from sklearn_tace.views.displays.drawing import (
@@ -151,8 +151,8 @@ class ClassErrorDisplay(Display):
         worst = worst_first(report.class_tace_)
         if classes is None:
             excluded = np.flatnonzero(report.n_kept_ == 0)
-            clearest = clearest_first(report, _N_ROWS)
-            shown = worst[np.isin(worst, clearest)]
+            furthest = furthest_from_chance(report, _N_ROWS)
+            shown = worst[np.isin(worst, furthest)]
             shown = np.append(shown, excluded[:_N_EXCLUDED])
         else:
             shown = positions(classes, report.classes_)

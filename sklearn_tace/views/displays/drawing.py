@@ -1,4 +1,4 @@
-"""What the pictures share: axes to draw in, styles, labels that are shown as they are.
+"""Helpers for drawing with matplotlib: axes, styles, legends, scales.
 
 matplotlib is imported when something is drawn. Colours are those of the user's style.
 """

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_tace.inference.attributes import has_reference
-from sklearn_tace.inference.ranking import clearest_first
+from sklearn_tace.inference.ranking import furthest_from_chance
 from sklearn_tace.inputs.labels import positions
 from sklearn_tace.views.displays.base import Display
 from sklearn_tace.views.displays.drawing import (
@@ -332,7 +332,7 @@ def classes_to_draw(report, chosen=None):
             "There is nothing to draw: no probability is above the threshold."
         )
     if chosen is None:
-        return clearest_first(report, _N_PANELS)
+        return furthest_from_chance(report, _N_PANELS)
     shown = positions(chosen, report.classes_)
     if not has_bins[shown].all():
         raise ValueError(

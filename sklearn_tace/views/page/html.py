@@ -1,4 +1,4 @@
-"""A fitted report as a page, and in short for a notebook."""
+"""A fitted report as an HTML page, and in short for a notebook."""
 
 import base64
 import hashlib
