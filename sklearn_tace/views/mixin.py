@@ -147,7 +147,7 @@ class ViewsMixin:
         return pd.DataFrame(columns)
 
     def to_html(self, path=None, *, name: str | None = None) -> str:
-        """The report as one page that needs nothing else; needs matplotlib.
+        """The report as one page that needs nothing else; needs matplotlib and jinja2.
 
         It holds what ``print`` says, what may and may not be concluded, the pictures,
         and a table of the classes to sort and to filter. No script, font or picture
@@ -168,7 +168,7 @@ class ViewsMixin:
         Raises
         ------
         ImportError
-            Without matplotlib.
+            Without matplotlib or jinja2.
         sklearn.exceptions.NotFittedError
             Before ``fit``.
 
