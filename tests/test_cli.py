@@ -666,6 +666,16 @@ def test_cells_may_hold_anything(capsys):
     assert "t.csv:y, row 1: there is no label" in report_on(capsys, "t.csv:y t.csv")[1]
 
 
+def test_a_blank_line_is_a_row_without_a_value(capsys):
+    """Skipped, it would shift the rows of one file against those of the other."""
+    Path("y.csv").write_text("y\na\n\nb\n")
+    Path("p.csv").write_text("p\n0.2\n0.7\n")
+    assert "y.csv, row 1: there is no label" in report_on(capsys, "y.csv p.csv")[1]
+    Path("y.csv").write_text("y\na\nb\n")
+    Path("p.csv").write_text("a,b\n0.2,0.8\n\n0.7,0.3\n")
+    assert "p.csv cannot be read: " in report_on(capsys, "y.csv p.csv")[1]
+
+
 def test_parquet_keeps_types(capsys):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({

@@ -68,7 +68,10 @@ def _picture(report, options):
     look = {"ax": Figure(layout="constrained"), "name": options.name}
     with restated(path):
         display = report.plot(options.kind or "reliability", **look)
-        display.figure_.savefig(buffer, format=_suffix(path))
+        try:
+            display.figure_.savefig(buffer, format=_suffix(path))
+        except RuntimeError as error:  # without the LaTeX that a .pgf needs
+            raise FileError(f"{path} cannot be drawn: {error}") from error
     return buffer.getvalue()
 
 

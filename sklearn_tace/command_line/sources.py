@@ -68,6 +68,7 @@ def _open_csv(spec, options):
     read = csv.ReadOptions(block_size=TEXT_BLOCK_BYTES)
     read.autogenerate_column_names = options.no_header
     parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    parse.ignore_empty_lines = False  # one is a row without a value
 
     def batches(columns, kind):
         types = dict.fromkeys(columns, kind)
