@@ -25,6 +25,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
+from grouped_truths import Grouped, draw_grouped, group_sizes
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 from truths import TRUTHS, draw_labels, draw_rows, pair_rows
@@ -216,6 +217,46 @@ BOOTSTRAPS = [
     for K, amount in [*product([2, 10, 100], [0, 0.25]), (2, 0.5), (2, -0.3), (10, 0.5)]
 ]
 
+GROUPED = [
+    *(
+        Grouped(K, "documents", G, m, sd, amount)
+        for K, G, m, sd, amount in [
+            *product([2, 10], [50], [5, 20, 100], [0.5, 1], [0]),
+            *product([2, 10], [20, 200], [20], [0.5, 1], [0]),
+            *product([100], [50, 200], [5, 20], [1], [0]),
+            *product([2, 10], [50], [20], [0.5, 1], [0.25, 0.5]),
+            (100, 50, 20, 1, 0.5),
+        ]
+    ),
+    *(
+        Grouped(K, "documents", G, m, 1, amount, sizes=sizes)
+        for K, amount, (G, m, sizes) in product(
+            [2, 10], [0, 0.5], [(51, 20, "half"), (60, 30, "unequal")]
+        )
+    ),
+    *(
+        Grouped(K, "repeated", 1000 // m, m, amount=amount)
+        for K, m, amount in product([2, 10, 100], [2, 5], [0, 0.5])
+    ),
+    *(
+        Grouped(K, kind, 50, 20, sd, amount)
+        for kind, K, sd, amount in [
+            ("confidence", 2, 0.5, 0),
+            ("confidence", 10, 0.5, 0),
+            ("one class", 10, 1, 0),
+            ("frames", 2, 1, 0),
+            ("frames", 10, 1.5, 0),
+            ("frames", 10, 1.5, 0.5),
+        ]
+    ),
+    *(Grouped(2, "documents", G, 50, 1) for G in (5, 8, 12, 30)),
+    *(Grouped(10, "documents", G, 50, 1) for G in (5, 8, 12, 30)),
+    *(
+        Grouped(K, "alone", n, 1, amount=amount)
+        for K, n, amount in [(2, 300, 0), (2, 300, 0.5), (10, 300, 0), (10, 300, 0.25)]
+    ),
+]
+
 EVERY_SETTING = [setting for settings in SETTINGS.values() for setting in settings]
 LEVELS = (0.01, 0.05, 0.1)
 
@@ -362,6 +403,42 @@ def run_pair(pair, repetition):
     }
 
 
+def run_grouped(cell, repetition):
+    rng = generator(cell, repetition)
+    proba, truth, y, groups = draw_grouped(cell, group_sizes(cell), rng)
+    labels = np.arange(cell.K)
+    report = CalibrationReport(random_state=repetition)
+    report.fit(y, proba, labels=labels, groups=groups)
+    apart = CalibrationReport(random_state=repetition).fit(y, proba, labels=labels)
+    lower, upper = report.interval_
+    frequency = report.bins_["observed_frequency"]
+    band = report.expected_bins_
+    return {
+        "at_rows": binned_error(proba, truth),
+        "tace": report.tace_,
+        "expected": report.expected_tace_,
+        "debiased": report.debiased_tace_,
+        "lower": lower,
+        "upper": upper,
+        "p": report.p_value_,
+        "direction p": report.direction_p_value_,
+        "design": report.design_effect_,
+        "outside": np.mean((frequency < band["lower"]) | (frequency > band["upper"])),
+        "p of rows": apart.p_value_,
+        "lower of rows": apart.interval_[0],
+        "upper of rows": apart.interval_[1],
+    }
+
+
+def population_of_grouped(cell, size):
+    if not cell.amount:
+        return 0.0
+    n = size // max(cell.K, 10) // 20
+    rng = generator(cell._replace(n_groups=0, n_rows=0, sizes=""), POPULATION)
+    proba, truth, *_ = draw_grouped(cell, np.ones(n, int), rng)
+    return tidy(binned_error(proba, truth))
+
+
 def quiet():
     warnings.simplefilter("ignore")
     threadpool_limits(1)
@@ -476,7 +553,29 @@ def figures_of_bootstrap(bootstrap, repetitions, jobs, size):
     }
 
 
+def figures_of_grouped(cell, repetitions, jobs, size):
+    tau = population_of_grouped(cell, size)
+    runs = simulate(run_grouped, cell, repetitions, jobs)
+    of_rows = runs["lower of rows"], runs["upper of rows"]
+    return {
+        "repetitions": repetitions,
+        "population": tau,
+        "design effect": float(np.mean(runs["design"])),
+        "if calibrated": mean(runs["expected"]),
+        "plug-in minus that": mean(runs["tace"] - runs["expected"]),
+        **errors_and_interval(runs["tace"], runs["debiased"], tau, runs),
+        "bins outside bands": float(np.mean(runs["outside"])),
+        **{
+            f"{test} ≤ 0.05": share(runs[test] <= 0.05) for test in ("p", "direction p")
+        },
+        "without groups: p ≤ 0.05": share(runs["p of rows"] <= 0.05),
+        "without groups: coverage": share((of_rows[0] <= tau) & (tau <= of_rows[1])),
+        "without groups: width": float(np.mean(of_rows[1] - of_rows[0])),
+    }
+
+
 FIGURES = {
+    Grouped: figures_of_grouped,
     Setting: figures_of_setting,
     Single: figures_of_single,
     Pair: figures_of_pair,
@@ -497,6 +596,8 @@ def default_repetitions(cell):
         return 50
     if isinstance(cell, Single):
         return 200
+    if isinstance(cell, Grouped):
+        return 300 if cell.K * sum(group_sizes(cell)) <= 20_000 else 100
     size = cell.K * cell.n
     if cell in SETTINGS["Calibrated models"]:
         return 1000 if size <= 10_000 else 300 if size <= 50_000 else 100
@@ -506,7 +607,7 @@ def default_repetitions(cell):
 def full(only, repetitions, jobs, output):
     store = output.with_suffix(".json")
     done = json.loads(store.read_text()) if store.exists() else {}
-    cells = [*EVERY_SETTING, *SINGLES, *PAIRS, *BOOTSTRAPS]
+    cells = [*EVERY_SETTING, *GROUPED, *SINGLES, *PAIRS, *BOOTSTRAPS]
     cells = [cell for cell in cells if re.search(only, str(cell))]
     for number, cell in enumerate(cells, 1):
         wanted = repetitions or default_repetitions(cell)
@@ -555,6 +656,7 @@ def document(done):
         ],
         lambda name: name in {"repetitions", "rows a bin"} or "≤" in name,
     )
+    yield from table("Rows in groups", done, GROUPED, lambda name: True)
     yield from table("Single classes", done, SINGLES, lambda name: True)
     yield from table("Two models on the same rows", done, PAIRS, lambda name: True)
     title = (

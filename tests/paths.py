@@ -17,6 +17,8 @@ ON_DEMAND = (
     "expected_class_tace_",
     "expected_class_tace_quantile_",
     "expected_bins_",
+    "design_effect_",
+    "repeated_share_",
     "debiased_tace_",
     "interval_",
     "direction_p_value_",

@@ -482,12 +482,12 @@ def test_batches_that_are_none():
     y, proba = problem(n=20)
     for batch in [
         (y,),
-        (y, proba, None, None),
+        (y, proba, None, None, None),
         {"y": y, "proba": proba},
         proba,
         "ab",
     ]:
-        with pytest.raises(TypeError, match="Each batch must be .y, proba. or"):
+        with pytest.raises(TypeError, match="Each batch must be .y, proba., "):
             CalibrationReport.from_batches([batch], labels=range(5))
     with pytest.raises(ValueError, match="Found array with 0 sample"):
         CalibrationReport.from_batches(

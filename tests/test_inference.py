@@ -743,7 +743,7 @@ def test_intervals_of_chosen_classes():
     with pytest.raises(ValueError, match="duplicates"):
         report.class_intervals(["a", "a"])
     report.set_params(norm="l2").fit(y, proba, labels=range(5))
-    with pytest.raises(ValueError, match="Intervals are for norm='l1'"):
+    with pytest.raises(ValueError, match="class_intervals is for norm='l1'"):
         report.class_intervals()
 
 

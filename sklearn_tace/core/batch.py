@@ -60,6 +60,23 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Which rows belong together."""
+
+    labels: NDArray  # (G,) distinct
+    code: NDArray[np.intp]  # (n,) position of the label of each row
+
+    def of_rows(self, rows) -> "Groups":
+        """Those of some of the rows."""
+        found, code = np.unique(self.code[rows], return_inverse=True)
+        return Groups(self.labels[found], code)
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.bincount(self.code, minlength=len(self.labels))
+
+
+@dataclass(frozen=True)
 class Batch:
     """Survivors of some rows; those of a class are in the order of the rows."""
 
@@ -68,13 +85,15 @@ class Batch:
     key: NDArray[np.unsignedinteger]  # (m,) score and outcome, see pack
     weight: NDArray[np.float64] | None  # (m,) None where all rows weigh the same
     row: NDArray[np.unsignedinteger] | None  # (m,) numbers of the rows, if asked for
+    groups: Groups | None = None  # of the rows, if the user gave them
 
     @property
     def n_bytes(self) -> int:
         """Memory that survivors take, numbers of rows of any type as 4 bytes each."""
         n_bytes = self.class_index.itemsize + self.key.itemsize
         n_bytes += 8 * (self.weight is not None) + 4 * (self.row is not None)
-        return n_bytes * len(self.key)
+        of_groups = 0 if self.groups is None else self.groups.code.nbytes
+        return n_bytes * len(self.key) + of_groups
 
     @property
     def total_bytes(self) -> int:
@@ -161,6 +180,7 @@ def join(batches: list[Batch]) -> Batch:
         key=np.concatenate(keys),
         weight=weight,
         row=_join_rows(batches),
+        groups=join_groups(batches),
     )
 
 
@@ -172,6 +192,25 @@ def _join_rows(batches):
         batch.row + first.astype(index_type(total))
         for batch, first in zip(batches, before, strict=True)
     ])
+
+
+def join_groups(batches) -> Groups | None:
+    """Groups of the rows of all batches; equal labels are one group."""
+    groups = [batch.groups for batch in batches if batch.totals.n_samples]
+    given = [one for one in groups if one is not None]
+    if not given:
+        return None
+    if len(given) < len(groups):
+        raise ValueError("groups must be passed with all rows, or with none.")
+    labels = [one.labels for one in given]
+    if len({isinstance(label[0], str) for label in labels}) > 1:
+        raise ValueError("groups must be all strings or all numbers.")
+    labels, position = np.unique(np.concatenate(labels), return_inverse=True)
+    starts = np.cumsum([0, *(len(one.labels) for one in given)])
+    code = [
+        position[start + one.code] for start, one in zip(starts, given, strict=False)
+    ]
+    return Groups(labels, np.concatenate(code))
 
 
 def _widen(key):

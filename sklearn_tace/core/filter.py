@@ -68,7 +68,10 @@ def filter_scores(given, threshold, with_rows=False) -> tuple[Batch, RowSum | No
     worst = None
     if proba.ndim == 2 and truth.ndim == 1:
         worst = _worst(given.first_row + odd, row_sum, only_above=is_sparse)
-    return Batch(totals, class_index, key, kept_weight, row), worst
+    groups = given.groups
+    if groups is not None and rows is not None:
+        groups = groups.of_rows(rows)
+    return Batch(totals, class_index, key, kept_weight, row, groups), worst
 
 
 class _Collected:

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from sklearn_tace.core.batch import Batch, Totals, unpack
+from sklearn_tace.core.batch import Batch, Groups, Totals, unpack
 
 # Survivors that are worked on at a time, up to whole classes.
 _RUN = 2**18
@@ -27,6 +27,7 @@ class Survivors:
     outcome: NDArray[np.bool_]
     weight: NDArray[np.float64] | None  # (m,)
     row: NDArray[np.unsignedinteger] | None  # (m,)
+    groups: Groups | None = None  # of all rows
 
     @property
     def n_kept(self) -> NDArray[np.intp]:
@@ -116,7 +117,7 @@ def sort(batch: Batch, ties: str, *, keep=False) -> Survivors:
         for values in columns:
             if values is not None:
                 values[part] = values[part][order]
-    return Survivors(batch.totals, indptr, *columns)
+    return Survivors(batch.totals, indptr, *columns, batch.groups)
 
 
 def class_runs(indptr):

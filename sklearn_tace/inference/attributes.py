@@ -6,12 +6,16 @@ from sklearn.utils import check_random_state
 from sklearn_tace.core.bins import as_table, bin_survivors
 from sklearn_tace.inference.binned_rows import assign_to_bins
 from sklearn_tace.inference.debiased import Debiased, debias
+from sklearn_tace.inference.dependence import fit_dependence, repeated_share
 from sklearn_tace.inference.reference import UNDEFINED, draw_reference
 
 INFERENCE_SETTINGS = ("confidence_level", "n_draws", "random_state")
 
 # Where many settings are looked at: draws of labels, and outcomes in all of them.
 _LEAST_DRAWS, _FEW_DRAWS, _FEW_OUTCOMES = 20, 200, 2**22
+
+# With fewer groups no method that was tried keeps its level.
+FEWEST_GROUPS = 5
 
 # Attributes of a report by what they come from.
 _OF_REFERENCE = (
@@ -21,6 +25,8 @@ _OF_REFERENCE = (
     "expected_class_tace_",
     "expected_class_tace_quantile_",
     "expected_bins_",
+    "design_effect_",
+    "repeated_share_",
 )
 _OF_DEBIASED = ("debiased_tace_", "interval_", "direction_p_value_")
 INFERRED = _OF_REFERENCE + _OF_DEBIASED
@@ -28,30 +34,56 @@ INFERRED = _OF_REFERENCE + _OF_DEBIASED
 
 def has_reference(seen):
     """Whether there is a reference distribution."""
-    return seen.settings["average"] == "macro" and not seen.is_condensed
+    return why_no_reference(seen) is None and not seen.is_condensed
 
 
 def has_intervals(seen):
     """Whether there are debiased errors and intervals."""
-    return seen.settings["norm"] == "l1" and not seen.is_condensed
+    return why_no_intervals(seen) is None and not seen.is_condensed
+
+
+def why_no_reference(seen):
+    """Why there is no reference distribution; None if there is."""
+    average = seen.settings["average"]
+    if average != "macro":
+        return f"is for average='macro', not {average!r}"
+    return _why_too_few_groups(seen)
+
+
+def why_no_intervals(seen):
+    """Why there are no debiased errors and intervals; None if there are."""
+    norm = seen.settings["norm"]
+    return (
+        f"is for norm='l1', not {norm!r}" if norm != "l1" else _why_too_few_groups(seen)
+    )
+
+
+def _why_too_few_groups(seen):
+    sizes = seen.group_sizes
+    if sizes is None or len(sizes) >= FEWEST_GROUPS:
+        return None
+    return f"needs {FEWEST_GROUPS} groups or more, and there are {len(sizes)}"
 
 
 def infer(seen, tace, name):
     """Attributes by name: the one that is asked for, and those that come with it."""
     settings = seen.settings
-    average, norm = settings["average"], settings["norm"]
     level = float(settings["confidence_level"])
     if seen.is_condensed:
         raise AttributeError(seen.refusal(name))
-    if not has_reference(seen):
-        raise AttributeError(f"{name} is for average='macro', not {average!r}.")
-    if name in _OF_DEBIASED and not has_intervals(seen):
-        raise AttributeError(f"{name} is for norm='l1', not {norm!r}.")
+    why = why_no_reference(seen)
+    if why is None and name in _OF_DEBIASED:
+        why = why_no_intervals(seen)
+    if why is not None:
+        raise AttributeError(f"{name} {why}.")
     binned = bin_rows(seen.sorted_rows(), settings)
     rng = as_generator(settings["random_state"])
     reference, debiased = UNDEFINED, Debiased(*[np.nan] * 4)
     if binned.n_rows:
-        reference = draw_reference(binned, norm, settings["n_draws"], level, rng)
+        binned = fit_dependence(binned, rng)
+        reference = draw_reference(
+            binned, settings["norm"], settings["n_draws"], level, rng
+        )
         if has_intervals(seen):
             debiased = debias(binned, level, tace, rng)
     attributes = _reference_attributes(reference, binned, seen.classes)
@@ -72,6 +104,7 @@ def expected_tace(survivors, settings):
     n_draws = max(_LEAST_DRAWS, min(_FEW_DRAWS, _FEW_OUTCOMES // len(binned.part)))
     n_draws = min(n_draws, settings["n_draws"])
     rng = as_generator(settings["random_state"])
+    binned = fit_dependence(binned, rng)
     level = float(settings["confidence_level"])
     return draw_reference(binned, settings["norm"], n_draws, level, rng).mean
 
@@ -86,6 +119,7 @@ def class_estimates(seen, class_tace, classes):
         if survivors.n_kept[k]:
             binned = bin_rows(survivors.of_classes(k, k + 1), settings)
             rng = as_generator(settings["random_state"])  # whatever the other classes
+            binned = fit_dependence(binned, rng)
             estimates[k] = debias(binned, level, class_tace[k], rng)[:3]
     return estimates
 
@@ -109,6 +143,8 @@ def _reference_attributes(reference, binned, classes):
             "lower": reference.lower,
             "upper": reference.upper,
         }),
+        "design_effect_": binned.design if binned.n_rows else np.nan,
+        "repeated_share_": repeated_share(binned) if binned.n_rows else np.nan,
     }
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from sklearn_tace.core.bins import Bins
 from sklearn_tace.core.survivors import Survivors
@@ -38,11 +39,52 @@ class BinnedRows:
     index: NDArray[np.intp]  # (n_bins,) of the bin in its class
     count: NDArray[np.intp]  # (n_bins,) rows that touch the bin
     one_label: bool  # every row is of one class
+    # Units are independent of each other: rows, or groups of rows.
+    unit: NDArray[np.intp]  # (n_rows,) of each row, among those that have survivors
+    unit_number: NDArray[np.intp]  # (n_units,) of these units among all
+    is_grouped: bool = False
+    correlation: float = 0.0  # of the numbers that decide labels, within a unit
+    scale: float = 1.0  # of the gaps that are drawn
+    design: float = 1.0  # how much more the gaps vary than with independent rows
 
     @property
     def n_rows(self):
         """Rows that have survivors."""
         return len(self.row_number)
+
+    @property
+    def n_units(self):
+        return len(self.unit_number)
+
+    @cached_property
+    def survivor_unit(self):
+        """The unit of each survivor."""
+        return self.unit[self.row] if self.is_grouped else self.row
+
+    @cached_property
+    def dof(self):
+        """Degrees of freedom of the variance that is seen between units."""
+        size = np.bincount(self.unit).astype(float)
+        return max(1.0, size.sum() ** 2 / np.sum(size**2) - 1)
+
+    def quantile(self, level):
+        """How many standard errors away the ends of an interval are."""
+        upper = (1 + level) / 2
+        return stdtrit(self.dof, upper) if self.is_grouped else ndtri(upper)
+
+    def tail(self, errors):
+        """How often a standard error is exceeded so many times."""
+        return stdtr(self.dof, -errors) if self.is_grouped else ndtr(-errors)
+
+    def unit_terms(self, values):
+        """Sums of values of the survivors of each unit."""
+        return np.bincount(self.survivor_unit, values)
+
+    def unit_sums(self, values):
+        """Sums of values of the survivors of each unit in each bin, a sparse array."""
+        shape = self.share.shape[1], self.n_units
+        index = self.part, self.survivor_unit
+        return self.share @ scipy.sparse.coo_array((values, index), shape).tocsr()
 
     def of_parts(self, sums):
         """Sums over each bin of sums over the parts, along the first axis."""
@@ -69,8 +111,8 @@ class BinnedRows:
 
     @cached_property
     def n_eff(self):
-        """Rows without weights that would tell as much of the gap."""
-        return 1 / self.mean_square(1.0)
+        """Independent rows without weights that would tell as much of the gap."""
+        return 1 / self.mean_square(1.0) / self.design
 
     @cached_property
     def curve(self):
@@ -130,6 +172,7 @@ class BinnedRows:
         squares = sums(self.share**2, self.weight**2)
         is_empty = squares <= _ROUND_OFF * squares.max(axis=0)
         n_eff = np.where(is_empty, 0, mass**2 / np.where(is_empty, 1, squares))
+        n_eff /= self.design
         gap = sums(self.share, self.weight * self.distance)
         return n_eff, np.where(is_empty, 0, gap / np.where(is_empty, 1, mass))
 
@@ -147,6 +190,11 @@ def assign_to_bins(survivors: Survivors, bins: Bins) -> BinnedRows:
         most = np.maximum.reduceat(weight, class_start)
         weight = weight / np.repeat(most, np.diff(class_start, append=len(weight)))
     rows, row = np.unique(survivors.row, return_inverse=True)
+    unit_number, unit = rows.astype(np.intp), np.arange(len(rows))
+    groups = survivors.groups
+    is_grouped = groups is not None and len(groups.labels) < len(groups.code)
+    if is_grouped:
+        unit_number, unit = np.unique(groups.code[rows], return_inverse=True)
     return BinnedRows(
         row=row,
         row_number=rows.astype(np.intp),
@@ -161,6 +209,9 @@ def assign_to_bins(survivors: Survivors, bins: Bins) -> BinnedRows:
         index=bins.index,
         count=bins.count,
         one_label=survivors.totals.one_label,
+        unit=unit,
+        unit_number=unit_number,
+        is_grouped=is_grouped,
     )
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from sklearn_tace.inference.attributes import as_generator, bin_rows
 from sklearn_tace.inference.debiased import (
@@ -15,6 +14,7 @@ from sklearn_tace.inference.debiased import (
     mean_and_terms,
     plug_in,
 )
+from sklearn_tace.inference.dependence import fit_dependence
 from sklearn_tace.inference.measurement import Measurement
 from sklearn_tace.inputs.labels import are_same_labels, listed
 
@@ -141,13 +141,14 @@ def compare(first: Measurement, second: Measurement) -> Comparison:
     for name, value in zip(("first", "second"), debiased, strict=True):
         if np.isnan(value):
             raise ValueError(f"TACE of the {name} report is undefined.")
-    binned = [bin_rows(one, seen[0].settings) for one in survivors]
+    rng = as_generator(seen[0].settings["random_state"])
+    binned = [fit_dependence(bin_rows(one, seen[0].settings), rng) for one in survivors]
 
     level = seen[0].settings["confidence_level"]
-    halves = draw_halves(
-        first.n_samples_, as_generator(seen[0].settings["random_state"])
-    )
-    z = -ndtri((1 - level) / 2)
+    groups = survivors[0].groups
+    n_units = len(groups.labels) if binned[0].is_grouped else first.n_samples_
+    halves = draw_halves(n_units, rng)
+    z = max(one.quantile(level) for one in binned)
     influence = max(influence_of_rare(one, z) for one in binned)
     bounds = [
         _least_difference(one, other, halves, influence, z)
@@ -162,18 +163,18 @@ def compare(first: Measurement, second: Measurement) -> Comparison:
 
 
 def _least_difference(one, other, halves, influence, z):
-    """Lower bound for the value of one less that of the other, row by row.
+    """Lower bound for the value of one less that of the other, unit by unit.
 
     Signed gaps do not overstate the one, and the plug-in value does not understate the
-    other. What noise has in common in a row cancels.
+    other. What noise has in common in a unit cancels.
     """
     value, other_terms = plug_in(other)
-    n_rows = halves.shape[1]
-    other_terms = _spread(other_terms, other.row_number, n_rows)
+    n_units = halves.shape[1]
+    other_terms = _spread(other_terms, other.unit_number, n_units)
     means, spreads = [], []
-    for factor in cross_fit(one, halves[:, one.row_number]):
+    for factor in cross_fit(one, halves[:, one.unit_number]):
         mean, terms = mean_and_terms(one, factor)
-        terms = _spread(terms, one.row_number, n_rows)
+        terms = _spread(terms, one.unit_number, n_units)
         means.append(mean)
         spreads.append(np.sum((terms - other_terms) ** 2))
     return np.mean(means) - value - margin(np.mean(spreads), influence, z)
@@ -210,6 +211,17 @@ def _check_same_rows(first, second):
             "The reports were fitted on different rows, or on rows in another order: "
             "labels or weights differ."
         )
+    groups = first.groups, second.groups
+    if (groups[0] is None) != (groups[1] is None) or (
+        groups[0] is not None and not _are_same_groups(*groups)
+    ):
+        raise ValueError("The reports were fitted with different groups.")
+
+
+def _are_same_groups(first, second):
+    return are_same_labels(first.labels, second.labels) and np.array_equal(
+        first.code, second.code
+    )
 
 
 def _keys(survivors):
@@ -225,7 +237,7 @@ def _relative_weight(survivors, part):
     return survivors.weight[part] / survivors.weight[part].max(initial=0)
 
 
-def _spread(values, row, n_rows):
-    spread = np.zeros(n_rows)
-    spread[row] = values
+def _spread(values, unit, n_units):
+    spread = np.zeros(n_units)
+    spread[unit] = values
     return spread

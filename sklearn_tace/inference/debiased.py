@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit
 
 from sklearn_tace.inference.binned_rows import LEAST
 from sklearn_tace.inference.gap_model import learn_signs, model_gaps
-from sklearn_tace.inference.reference import draw_labels
+from sklearn_tace.inference.reference import draw_frequencies
 
 # Folds and repetitions. With more folds, signs are learnt from more rows. With halves,
 # the error of the mean over repetitions is not above that of one: signs of one half and
@@ -43,11 +43,11 @@ def debias(binned, level, tace, rng):
     never overstates it, and is 0 for a calibrated model. The upper end is the lesser of
     two bounds: from unbiased squares of the gaps, and from the value itself.
     """
-    z = -ndtri((1 - level) / 2)
+    z = binned.quantile(level)
     modelled, noise = _model(binned)
-    factors = cross_fit(binned, draw_folds(binned.n_rows, *_FOR_VALUE, rng))
+    factors = cross_fit(binned, draw_folds(binned.n_units, *_FOR_VALUE, rng))
     seen = np.mean([mean_and_terms(binned, factor)[0] for factor in factors])
-    halves = draw_halves(binned.n_rows, rng)
+    halves = draw_halves(binned.n_units, rng)
     signed, error = _mean_and_error(binned, cross_fit(binned, halves))
     lower = signed - z * error
     value, terms = plug_in(binned)
@@ -61,7 +61,7 @@ def debias(binned, level, tace, rng):
         tace=float(debiased),
         lower=float(min(max(lower, 0.0), debiased)),
         upper=float(min(max(upper, debiased), 1.0)),
-        direction_p_value=float(ndtr(-signed / error)) if error else 1.0,
+        direction_p_value=float(binned.tail(signed / error)) if error else 1.0,
     )
 
 
@@ -78,9 +78,11 @@ def influence_of_rare(binned, z):
     unlikely += np.abs(binned.outcome - is_likely)
     squares = np.sum(factor**2 * unlikely)
     n_unlikely = np.sum(factor * unlikely) ** 2 / squares if squares else 0
+    n_unlikely /= binned.design
     of_rows = np.bincount(binned.row, factor)
+    influence = binned.design * np.sum(of_rows**2) / np.sum(of_rows)
     few = _FEW * z**2
-    return few / (few + n_unlikely) * np.sum(of_rows**2) / np.sum(of_rows)
+    return few / (few + n_unlikely) * influence
 
 
 def margin(variance, influence, z):
@@ -127,7 +129,7 @@ def cross_fit(binned, folds):
     at_once = max(1, min(at_once, _FOLD_BLOCK // len(binned.part)))
     for first in range(0, len(folds), at_once):
         slots = [
-            binned.part + n_parts * fold[binned.row].astype(np.intp)
+            binned.part + n_parts * fold[binned.survivor_unit].astype(np.intp)
             for fold in folds[first : first + at_once]
         ]
         learnt_from = zip(
@@ -158,11 +160,13 @@ def plug_in(binned):
 
 
 def mean_and_terms(binned, factor):
-    """Sum of factors times distances; what each row adds to it beyond its class."""
+    """Sum of factors times distances; what each unit adds to it beyond its class."""
     term = factor * binned.weight * binned.distance
     sums = binned.class_sums(term)
     term -= binned.weight * binned.of_survivors(sums / binned.class_sums(binned.weight))
-    return sums.sum(), np.bincount(binned.row, term)
+    n_units = binned.n_units
+    inflate = np.sqrt(n_units / max(n_units - 1, 1)) if binned.is_grouped else 1.0
+    return sums.sum(), inflate * binned.unit_terms(term)
 
 
 def _calibrated_variance(binned, factor):
@@ -171,7 +175,7 @@ def _calibrated_variance(binned, factor):
     mean = factor * binned.score
     if binned.one_label:
         mean = np.bincount(binned.row, mean)
-    return np.sum(factor**2 * binned.score) - np.sum(mean**2)
+    return binned.design * (np.sum(factor**2 * binned.score) - np.sum(mean**2))
 
 
 def _blur(binned, signs):
@@ -202,7 +206,7 @@ def _model(binned):
     """Gaps of the bins by the model of all rows, and the variance of noise in them."""
     n_eff = binned.n_eff
     modelled, variance = model_gaps(binned.curve, n_eff[None], binned.gap[None])
-    noise = binned.mean_square(binned.score * (1 - binned.score))
+    noise = binned.design * binned.mean_square(binned.score * (1 - binned.score))
     return modelled[0], np.maximum(noise, variance[0] / n_eff)
 
 
@@ -217,9 +221,9 @@ def _bound_from_squares(binned, modelled, noise, influence, z, rng):
     rare = min(z**2 * influence / 2, 0.5)
     noise = np.maximum(noise, rare * (1 - rare) / n_eff)
     size = np.sqrt(modelled**2 + noise / 2)
-    square = binned.gap**2 - binned.mean_square(binned.distance**2)
-    is_one = n_eff < 1 + _TINY
-    square = square / np.where(is_one, 1, 1 - 1 / n_eff)
+    own, counted = _squares_of_units(binned)
+    is_one = counted < 1 + _TINY
+    square = (binned.gap**2 - own) / np.where(is_one, 1, 1 - 1 / counted)
     square = np.where(is_one, binned.gap**2, square)
     a, q = weight @ size, max(0.0, weight @ (square / size))
     if binned.one_label:
@@ -236,6 +240,16 @@ def _bound_from_squares(binned, modelled, noise, influence, z, rng):
     return a * np.sqrt(half + root)
 
 
+def _squares_of_units(binned):
+    """What the units' own squares add to those of the gaps; units in each bin."""
+    if not binned.is_grouped:
+        return binned.mean_square(binned.distance**2), binned.n_eff
+    distance = binned.unit_sums(binned.weight * binned.distance)
+    mass = binned.unit_sums(binned.weight)
+    own, of_mass = (sums.power(2).sum(axis=1) for sums in (distance, mass))
+    return own / binned.mass**2, binned.mass**2 / of_mass
+
+
 def _excess_of_labels(binned, shift, weight, rng):
     """How much more a sum of squared gaps varies than if bins were independent.
 
@@ -249,9 +263,11 @@ def _excess_of_labels(binned, shift, weight, rng):
     centre = binned.mean(proba)[:, None]
     squares = np.concatenate([
         weight @ (frequency - centre) ** 2
-        for frequency in draw_labels(binned, proba, _N_DRAWS, rng)
+        for frequency in draw_frequencies(binned, proba, _N_DRAWS, rng)
     ])
-    return _excess(squares, weight, binned.mean_square(proba * (1 - proba)))
+    squares *= binned.scale**2
+    noise = binned.design * binned.mean_square(proba * (1 - proba))
+    return _excess(squares, weight, noise)
 
 
 def _excess_of_outcomes(binned, weight, rng):
@@ -262,9 +278,10 @@ def _excess_of_outcomes(binned, weight, rng):
     """
     squares = np.empty(_N_DRAWS)
     for draw in range(_N_DRAWS):
-        factor = rng.standard_normal(binned.n_rows)[binned.row]
+        factor = rng.standard_normal(binned.n_units)[binned.survivor_unit]
         squares[draw] = weight @ binned.mean(binned.distance * factor) ** 2
-    return _excess(squares, weight, binned.mean_square(binned.distance**2))
+    noise = binned.design * binned.mean_square(binned.distance**2)
+    return _excess(squares, weight, noise)
 
 
 def _excess(squares, weight, noise):

@@ -15,14 +15,15 @@ from sklearn_tace.inference.attributes import (
     INFERRED,
     class_estimates,
     expected_tace,
-    has_intervals,
-    has_reference,
     infer,
+    why_no_intervals,
+    why_no_reference,
 )
 from sklearn_tace.inference.sensitivity import sensitivity_table
 from sklearn_tace.inputs.labels import positions
 from sklearn_tace.inputs.warnings import warn_if_undefined
 from sklearn_tace.scale.arrays import SETTINGS, settings_of
+from sklearn_tace.scale.constructors import ConstructorsMixin
 from sklearn_tace.scale.fit import FitMixin
 
 ALL_SETTINGS = SETTINGS + INFERENCE_SETTINGS
@@ -46,7 +47,7 @@ MEASURED = (
 _BIN_COLUMNS = ("lower", "upper", "count", "weight", "mean_proba", "observed_frequency")
 
 
-class Measurement(FitMixin, BaseEstimator):
+class Measurement(FitMixin, ConstructorsMixin, BaseEstimator):
     """A report that is not shown: its parameters and its numbers."""
 
     # Without this, the scores would be routable metadata.
@@ -140,10 +141,8 @@ class Measurement(FitMixin, BaseEstimator):
         seen = self._sorted_rows()
         settings = seen.settings
         seen.demand_batches("sensitivity")
-        if expected and not has_reference(seen):
-            raise ValueError(
-                f"expected=True is for average='macro', not {settings['average']!r}."
-            )
+        if expected and (why := why_no_reference(seen)):
+            raise ValueError(f"expected=True {why}.")
         thresholds = settings["threshold"] if thresholds is None else thresholds
         n_bins = settings["n_bins"] if n_bins is None else n_bins
         return sensitivity_table(
@@ -195,9 +194,8 @@ class Measurement(FitMixin, BaseEstimator):
         """
         seen = self._sorted_rows()
         seen.demand_batches("class_intervals")
-        if not has_intervals(seen):
-            norm = seen.settings["norm"]
-            raise ValueError(f"Intervals are for norm='l1', the report has {norm!r}.")
+        if why := why_no_intervals(seen):
+            raise ValueError(f"class_intervals {why}.")
         shown = positions(classes, seen.classes).tolist()
         known = vars(self).setdefault("_class_estimates", {})
         missing = [k for k in shown if k not in known]

@@ -1,9 +1,11 @@
 """The reference distribution: labels drawn from the predictions, measured alike."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc
 
 from sklearn_tace.core.errors import pool_gaps
 
@@ -13,6 +15,10 @@ _BLOCK = 2**16
 _N_PLACES = 16
 # Equal values may differ so much, summed in another order.
 _ROUND_OFF = 1e-12
+# Of numbers that units share: points of their distribution function, and its ends.
+_N_POINTS, _FARTHEST = 2**12, 10.0
+# Signs drawn at a time, and in all.
+_AT_ONCE, _N_FLIPS = 50, 400
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,10 @@ def draw_reference(binned, norm, n_draws, level, rng):
 
     Bins depend on predictions alone, so that nothing is sorted again. If the labels of
     a row were drawn from its predictions, p_value is exact in samples of any size.
+
+    In groups, labels are drawn with the dependence that has been fitted. How far their
+    values spread is checked with groups that change the signs of all their gaps, which
+    keeps what is dependent in any way: where that spreads more, it counts.
     """
     n_draws = int(n_draws)  # of whatever type
     mean_score = binned.mean(binned.score)[:, None]
@@ -53,8 +63,10 @@ def draw_reference(binned, norm, n_draws, level, rng):
     gap_sum, error_sum = np.zeros(len(binned.index)), np.zeros(n_classes)
     tally = _Tally(binned.count)
     done = 0
-    draw = draw_labels if binned.one_label else draw_outcomes
-    for frequency in draw(binned, binned.score, n_draws, rng):
+    for frequency in draw_frequencies(binned, binned.score, n_draws, rng):
+        if binned.scale != 1:
+            distance = binned.scale * (frequency - mean_score)
+            frequency = (mean_score + distance).clip(0, 1)
         gap, error = errors(frequency)
         block = slice(done, done + gap.shape[1])
         class_error[block] = error.T
@@ -63,6 +75,14 @@ def draw_reference(binned, norm, n_draws, level, rng):
         gap_sum += np.abs(gap).sum(axis=1)
         tally.add(frequency)
         done = block.stop
+    if binned.is_grouped and binned.n_units < binned.n_rows:
+        flipped = np.concatenate([
+            pool_gaps(np.abs(gap), binned.index, norm).mean(axis=0)
+            for gap in _flip_signs(binned, _N_FLIPS, rng)
+        ])
+        spread = flipped.std() / flipped.mean() * tace.mean()
+        wider = max(1.0, spread / tace.std()) if tace.std() else 1.0
+        tace = tace.mean() + wider * (tace - tace.mean())
     lower, upper = tally.quantiles([(1 - level) / 2, (1 + level) / 2])
     return Reference(
         mean=float(tace.mean()),
@@ -76,67 +96,179 @@ def draw_reference(binned, norm, n_draws, level, rng):
     )
 
 
-def draw_labels(binned, proba, n_draws, rng):
-    """One label a row; yields frequencies of the bins, (n_bins, n_drawn).
+def draw_frequencies(binned, proba, n_draws, rng):
+    """Labels drawn from the probabilities; yields frequencies, (n_bins, n_drawn)."""
+    draw = _draw_labels if binned.one_label else _draw_each
+    return draw(binned, proba, n_draws, rng)
 
-    Where a row's survivors sum to less than one, no survivor may be hit. Where they sum
-    to more, they are scaled.
+
+def draw_outcomes(binned, n_draws, rng):
+    """The same from the scores, but yields the outcomes of all survivors."""
+    n_survivors = len(binned.part)
+    if binned.one_label:
+        for hits in _hits(binned, binned.score, n_draws, rng):
+            for hit in hits:
+                outcome = np.zeros(n_survivors + 1)
+                outcome[hit] = 1
+                yield outcome[:-1]
+        return
+    for positive in _positives(binned, binned.score, n_draws, rng):
+        yield from positive.astype(float)
+
+
+def _draw_labels(binned, proba, n_draws, rng):
+    """One label a row."""
+    n_parts = binned.share.shape[1]
+    part = np.append(binned.part, n_parts).astype(np.int32)
+    weight = np.append(binned.weight, 0.0)
+    is_weighted = (binned.weight != 1).any()
+    for hits in _hits(binned, proba, n_draws, rng):
+        n_drawn = len(hits)
+        slot = part.take(hits)
+        slot += np.arange(n_drawn, dtype=np.int32)[:, None] * (n_parts + 1)
+        hit_weight = weight.take(hits).reshape(-1) if is_weighted else None
+        sums = np.bincount(slot.reshape(-1), hit_weight, n_drawn * (n_parts + 1))
+        sums = sums.reshape(n_drawn, -1)[:, :n_parts].T.astype(np.float64)
+        yield binned.of_parts(sums) / binned.mass[:, None]
+
+
+def _hits(binned, proba, n_draws, rng):
+    """The survivor that a row's label is drawn for, (n_drawn, n_rows).
+
+    Where a row's survivors sum to less than one, it may be none: their number. Where
+    they sum to more, they are scaled.
     """
     n_rows, n_parts = binned.n_rows, binned.share.shape[1]
-    end, part, weight = _cumulative_proba(binned, proba)
+    end, survivor = _cumulative_proba(binned, proba)
     # To look from a table of places took half the time of a search in all.
     place = np.empty((n_rows, _N_PLACES), dtype=np.int32)
     for k in range(_N_PLACES):
         start = np.arange(n_rows) + k / _N_PLACES
         place[:, k] = np.searchsorted(end, start, side="right")
     place = place.reshape(-1)
-    is_weighted = (weight[part < n_parts] != 1).any()
     at_once = max(1, _BLOCK // max(n_rows, n_parts))
+    # What a unit shares can make as many classes more or less frequent.
+    noise = binned.class_sums(binned.weight * proba * (1 - proba))
+    dof = max(1.0, noise.sum() ** 2 / np.sum(noise**2) - 1) if noise.any() else 1.0
     for done in range(0, n_draws, at_once):
         n_drawn = min(at_once, n_draws - done)
-        drawn = (rng.random((n_drawn, n_rows)) + np.arange(n_rows)).reshape(-1)
+        drawn = draw_uniform(rng, n_drawn, binned.unit, binned.correlation, dof)
+        drawn = (drawn + np.arange(n_rows)).reshape(-1)
         hit = place.take((drawn * _N_PLACES).astype(np.int64))
         ahead = np.flatnonzero(end.take(hit) <= drawn)
         while ahead.size:
             hit[ahead] += 1
             ahead = ahead[end.take(hit.take(ahead)) <= drawn.take(ahead)]
-        slot = part.take(hit).reshape(n_drawn, n_rows)
-        slot += np.arange(n_drawn, dtype=np.int32)[:, None] * (n_parts + 1)
-        hit_weight = weight.take(hit) if is_weighted else None
-        sums = np.bincount(slot.reshape(-1), hit_weight, n_drawn * (n_parts + 1))
-        sums = sums.reshape(n_drawn, -1)[:, :n_parts].T.astype(np.float64)
-        yield binned.of_parts(sums) / binned.mass[:, None]
+        yield survivor.take(hit).reshape(n_drawn, n_rows)
 
 
 def _cumulative_proba(binned, proba):
     """Where each survivor of a row ends in the row's interval of length one.
 
     The interval of row i begins at i. Its last entry stands for all that did not
-    survive; its part is none of the bins'. Also the part and the weight of each.
+    survive. Also the survivor that each is.
     """
-    n_rows, n_parts = binned.n_rows, binned.share.shape[1]
+    n_rows, n_survivors = binned.n_rows, len(binned.part)
     order = np.argsort(binned.row, kind="stable")
+    if binned.correlation:
+        # Each unit has its classes in an order of its own, so that no two classes are
+        # neighbours, and go together, in all units.
+        class_index = binned.of_survivors(np.arange(len(binned.head)))
+        order = np.lexsort((
+            in_any_order(binned.survivor_unit, class_index),
+            binned.row,
+        ))
     row = binned.row[order]
     before = np.append(0, np.cumsum(proba[order]))
     first = np.searchsorted(row, np.arange(n_rows + 1))
     total = np.maximum(np.diff(before[first]), 1)
     end = row + (before[1:] - before[first[row]]) / total[row]
     end = np.concatenate([np.minimum(end, row + 1), np.arange(n_rows) + 1])
-    part = np.append(binned.part[order], np.full(n_rows, n_parts))
-    weight = np.append(binned.weight[order], np.zeros(n_rows))
+    survivor = np.append(order, np.full(n_rows, n_survivors))
     order = np.argsort(end, kind="stable")
-    return end[order], part[order].astype(np.int32), weight[order]
+    return end[order], survivor[order].astype(np.int32)
 
 
-def draw_outcomes(binned, proba, n_draws, rng):
-    """Every outcome by itself; yields what draw_labels does."""
+def _draw_each(binned, proba, n_draws, rng):
+    """Every outcome by itself."""
     edge = np.searchsorted(binned.part, np.arange(binned.share.shape[1]))
+    for positive in _positives(binned, proba, n_draws, rng):
+        sums = np.add.reduceat(np.where(positive, binned.weight, 0), edge, axis=1).T
+        yield binned.of_parts(sums) / binned.mass[:, None]
+
+
+def _positives(binned, proba, n_draws, rng):
+    unit = binned.survivor_unit
+    if len(binned.head) > 1 and binned.correlation:
+        class_index = binned.of_survivors(np.arange(len(binned.head)))
+        cell = unit * len(binned.head) + class_index
+        unit = np.unique(cell, return_inverse=True)[1]
     at_once = max(1, _BLOCK // len(binned.part))
     for done in range(0, n_draws, at_once):
-        drawn = rng.random((min(at_once, n_draws - done), len(binned.part)))
-        positive = np.where(drawn < proba, binned.weight, 0)
-        sums = np.add.reduceat(positive, edge, axis=1).T
-        yield binned.of_parts(sums) / binned.mass[:, None]
+        n_drawn = min(at_once, n_draws - done)
+        yield draw_uniform(rng, n_drawn, unit, binned.correlation, 1.0) < proba
+
+
+def draw_uniform(rng, n_drawn, unit, correlation, dof):
+    """Numbers from 0 to 1, (n_drawn, n), alike within units as far as they correlate.
+
+    What a unit shares has ``dof`` degrees of freedom: as many as classes that may be
+    more or less frequent in it, less one.
+    """
+    if not correlation:
+        return rng.random((n_drawn, len(unit)))
+    shape = n_drawn, unit.max() + 1
+    shared = rng.choice([-1.0, 1.0], shape) * np.sqrt(rng.chisquare(dof, shape) / dof)
+    numbers = np.sqrt(correlation) * shared.take(unit, axis=1)
+    if correlation < 1:
+        noise = rng.standard_normal(numbers.shape)
+        noise *= np.sqrt(1 - correlation)
+        numbers += noise
+    below = _distribution(correlation, round(float(dof), 3))
+    numbers += _FARTHEST
+    numbers *= _N_POINTS / (2 * _FARTHEST)
+    np.clip(numbers, 0, _N_POINTS - 1, out=numbers)
+    point = numbers.astype(np.int32)
+    numbers -= point
+    numbers *= np.diff(below).take(point)
+    numbers += below.take(point)
+    return numbers
+
+
+@lru_cache(maxsize=64)
+def _distribution(correlation, dof):
+    """Distribution function of the numbers before they become uniform, on a grid."""
+    edge = np.linspace(-_FARTHEST, _FARTHEST, _N_POINTS + 1)
+    half = gammainc(dof / 2, dof * edge**2 / correlation / 2) / 2
+    mass = np.diff(0.5 + np.sign(edge) * half)
+    frequency = 2 * np.pi * np.fft.rfftfreq(_N_POINTS, edge[1] - edge[0])
+    noise = np.exp(-(frequency**2) * (1 - correlation) / 2)
+    below = np.cumsum(np.fft.irfft(np.fft.rfft(mass) * noise, _N_POINTS))
+    below = np.maximum.accumulate(np.append(0, below))
+    return (below / below[-1]).clip(0, 1 - 1e-9)
+
+
+def in_any_order(unit, class_index):
+    """Numbers that put the classes of each unit in an order of its own."""
+    # The finalizer of SplitMix64, a hash: no table of units times classes.
+    number = unit.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    number += class_index.astype(np.uint64) + np.uint64(1)
+    number *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
+    return number ^ (number >> np.uint64(31))
+
+
+def _flip_signs(binned, n_draws, rng):
+    """Gaps of the bins where the distances of whole units change their signs.
+
+    Yields arrays (n_bins, n_drawn).
+    """
+    pieces = binned.unit_sums(binned.weight * binned.distance)
+    for done in range(0, n_draws, _AT_ONCE):
+        shape = binned.n_units, min(_AT_ONCE, n_draws - done)
+        sign = rng.choice([-1.0, 1.0], shape)
+        yield pieces @ sign / binned.mass[:, None]
 
 
 class _Tally:

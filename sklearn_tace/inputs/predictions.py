@@ -7,8 +7,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from sklearn_tace.core.batch import Groups
 from sklearn_tace.core.dense import row_blocks
 from sklearn_tace.inputs.arrays import as_array, check_weight
+from sklearn_tace.inputs.groups import check_groups
 from sklearn_tace.inputs.labels import (
     PROVIDE_LABELS,
     add_unseen,
@@ -34,7 +36,8 @@ class Predictions:
     truth: NDArray  # (n,) column of each row's class, or (n, K) of 0 and 1
     weight: NDArray[np.float64] | None  # (n,)
     names: tuple  # of the columns of y_true and y_proba, each a list or None
-    first_row: int = 0  # what messages call the first row
+    groups: Groups | None = None
+    first_row: int = 0  # number of the first row, for messages
 
 
 def check_predictions(
@@ -43,6 +46,7 @@ def check_predictions(
     *,
     labels,
     sample_weight,
+    groups=None,
     fitted=None,
     caller=None,
     classes=None,
@@ -74,6 +78,7 @@ def check_predictions(
         found, position = encode_labels(y, "y_true", hint)
     proba = check_scores(proba, y_proba)
     weight = check_weight(sample_weight, len(y), is_part)
+    groups = check_groups(groups, len(y))
 
     names = column_names(y_true), column_names(y_proba)
     argument = argument or ("classes" if is_part else "labels")
@@ -94,7 +99,7 @@ def check_predictions(
             classes = np.concatenate([classes, unseen])
         truth = _find_truth(found, classes)[position]
     names = tuple(map(_several, names))
-    return Predictions(classes, proba, truth, weight, names, first_row)
+    return Predictions(classes, proba, truth, weight, names, groups, first_row)
 
 
 def _classes_of_labels(found, classes, names, argument):

@@ -10,7 +10,7 @@ from sklearn_tace.scale.seen_rows import SeenRows, add_names
 
 
 def filter_batches(batches, settings, labels) -> SeenRows:
-    """Survivors of batches (y, proba) or (y, proba, sample_weight)."""
+    """Survivors of batches (y, proba), with weights and groups or without."""
     if isinstance(batches, Iterator):
         raise TypeError(
             "batches can be read only once, and may have to be read again. Pass a "
@@ -42,7 +42,7 @@ def _check_batches(batches, labels, known):
     """Predictions batch by batch; their classes and names are put into ``known``."""
     first_row = 0
     for k, batch in enumerate(batches if isinstance(batches, Iterable) else batches()):
-        y, proba, weight = _unpack(batch)
+        y, proba, weight, groups = _unpack(batch)
         if labels is None and not is_wide(y):
             raise ValueError(
                 "labels must be passed: those of all columns of proba, in their order."
@@ -54,6 +54,7 @@ def _check_batches(batches, labels, known):
                 labels=labels,
                 classes=known["classes"] if labels is None else None,
                 sample_weight=weight,
+                groups=groups,
                 caller=("from_batches", "y", "proba"),
                 is_part=True,
                 first_row=first_row,
@@ -70,10 +71,10 @@ def _check_batches(batches, labels, known):
 
 def _unpack(batch):
     is_tuple = isinstance(batch, (tuple, list))
-    if not is_tuple or len(batch) not in {2, 3}:
-        kind = type(batch).__name__
+    if not is_tuple or len(batch) not in {2, 3, 4}:
+        got = type(batch).__name__ + (f" of {len(batch)}" if is_tuple else "")
         raise TypeError(
-            "Each batch must be (y, proba) or (y, proba, sample_weight), got a "
-            f"{kind}{f' of {len(batch)}' if is_tuple else ''}."
+            "Each batch must be (y, proba), (y, proba, sample_weight) or (y, proba, "
+            f"sample_weight, groups), got a {got}."
         )
-    return (*batch, None)[:3]
+    return (*batch, None, None)[:4]

@@ -5,6 +5,7 @@ import dask.array as da
 import numpy as np
 
 from sklearn_tace.inputs.arrays import as_array, check_weight_shape
+from sklearn_tace.inputs.groups import check_groups_shape
 from sklearn_tace.inputs.labels import (
     as_label_array,
     check_labels,
@@ -26,6 +27,7 @@ _CONVERT = {
     "y_true": as_label_array,
     "y_proba": as_scores,
     "sample_weight": np.asarray,
+    "groups": as_label_array,
 }
 # Results of so many tasks are brought together in one; the fewer, the less memory.
 _N_TOGETHER = 2
@@ -38,6 +40,7 @@ def filter_chunks(
     with_rows,
     *,
     sample_weight,
+    groups=None,
     labels=None,
     classes=None,
     caller=None,
@@ -48,12 +51,17 @@ def filter_chunks(
     arguments = {"y_true": y_true, "y_proba": y_proba}
     if is_dask(sample_weight) or np.ndim(sample_weight):
         arguments["sample_weight"] = sample_weight
+    if groups is not None:
+        arguments["groups"] = groups
     arrays = _lazy_arrays(arguments)
     y, proba = arrays["y_true"], _by_rows(arrays["y_proba"])
     weight = arrays.get("sample_weight", sample_weight)
     check_shapes(y, proba, caller)
     if "sample_weight" in arrays:
         check_weight_shape(weight.shape, len(proba))
+    if groups is not None:
+        groups = arrays["groups"]
+        check_groups_shape(groups.shape, len(proba))
 
     # Labels and columns are checked as ever, with a few rows in the place of all.
     few = _few_labels(y, labels, classes, fitted, order_of_arguments(caller))
@@ -77,7 +85,7 @@ def filter_chunks(
     }
     if y.shape[1:] == (1,):
         y = y[:, 0]
-    visit = _visitor(y, proba, weight, options)
+    visit = _visitor(y, proba, weight, groups, options)
     known = {"classes": given.classes, "names": given.names}
     return gather(
         visit, settings, with_rows=with_rows, may_be_empty=is_part, known=known
@@ -206,7 +214,7 @@ def _named_as(frame, values):
     return pd.DataFrame(values, columns=names)
 
 
-def _visitor(y, proba, weight, options):
+def _visitor(y, proba, weight, groups, options):
     """A function that filters all chunks and adds up what they keep."""
     sizes = proba.chunks[0]
     first_row = da.from_array(np.cumsum(sizes) - sizes, chunks=1)
@@ -215,6 +223,10 @@ def _visitor(y, proba, weight, options):
         arrays.append(_chunked_as(weight, sizes))
     else:
         options = options | {"sample_weight": weight}
+    if groups is not None:
+        arrays.append(_chunked_as(groups, sizes))
+    else:
+        options = options | {"groups": None}
     options = dask.delayed(options, traverse=False)
     with_axes = [item for array in arrays for item in (array, "ij"[: array.ndim])]
 
@@ -246,11 +258,12 @@ def _chunked_as(array, sizes):
     return da.from_array(array, chunks=sizes, name=False)
 
 
-def _filter_chunk(proba, y, first_row, *weight, request, options):
+def _filter_chunk(proba, y, first_row, *of_rows, request, options):
     # Of arrays with columns, dask gives the chunks in a row: a list of one.
     proba, y = (part[0] if isinstance(part, list) else part for part in (proba, y))
-    if weight:
-        options = options | {"sample_weight": weight[0]}
+    # What is not in the options has come in chunks.
+    names = [name for name in ("sample_weight", "groups") if name not in options]
+    options = options | dict(zip(names, of_rows, strict=True))
     first_row = int(first_row[0])
     try:
         given = check_predictions(

@@ -7,7 +7,7 @@ from functools import partial, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_tace.core.batch import Batch, append_part, join
+from sklearn_tace.core.batch import Batch, append_part, join, join_groups
 from sklearn_tace.core.cells import Cells
 from sklearn_tace.core.survivors import Survivors, sort
 from sklearn_tace.inputs.labels import are_same_labels, listed
@@ -32,6 +32,12 @@ class SeenRows:
     def is_condensed(self) -> bool:
         return isinstance(self.survivors, Cells)
 
+    @property
+    def group_sizes(self) -> NDArray | None:
+        """Rows of each group; None where rows have no groups, or are summed up."""
+        groups = join_groups(self.batches)
+        return None if groups is None else groups.sizes
+
     def refusal(self, what) -> str:
         """What to say where ``what`` cannot be had of cells."""
         return (
@@ -54,7 +60,7 @@ class SeenRows:
         if self.survivors is not None:
             return self
         # Sorting is faster without the numbers of the rows.
-        batches = [replace(batch, row=None) for batch in self.batches]
+        batches = [replace(batch, row=None, groups=None) for batch in self.batches]
         survivors = sort(join(batches), self.settings["ties"], keep=True)
         return replace(self, survivors=survivors)
 
@@ -81,6 +87,7 @@ class SeenRows:
                 f"{listed(self.classes)}."
             )
         names = add_names(self.names, other.names)
+        join_groups([*self.batches, *other.batches])  # checked also if not merged
         with np.errstate(over="ignore"):
             add = partial(append_part, merge=join)
             batches = reduce(add, other.batches, self.batches)

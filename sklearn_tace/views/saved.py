@@ -12,7 +12,7 @@ import numbers
 import numpy as np
 
 from sklearn_tace import __version__
-from sklearn_tace.core.batch import Batch, Totals
+from sklearn_tace.core.batch import Batch, Groups, Totals, join_groups
 from sklearn_tace.core.bins import are_cut, as_table
 from sklearn_tace.core.cells import Cells
 from sklearn_tace.inference.attributes import INFERENCE_SETTINGS
@@ -70,6 +70,7 @@ def to_document(parameters, seen, measured, inferred):
             "accounts": [_totals(part.totals) for part in parts],
             "arrays": _arrays(parts),
             "is_condensed": seen.is_condensed,
+            "groups": [_group_labels(batch) for batch in seen.batches],
         },
     }
 
@@ -137,11 +138,17 @@ def _totals(totals):
     return _plain(saved | {"dtype": totals.dtype.str})
 
 
+def _group_labels(batch):
+    return None if batch.groups is None else _labels(batch.groups.labels)
+
+
 def _arrays(parts):
     """The arrays of all batches, or of cells, as one .npz in base64."""
     arrays = {}
     for k, part in enumerate(parts):
         of_part = vars(part) | vars(part.totals)
+        if of_part.get("groups") is not None:
+            arrays[f"group_{k}"] = part.groups.code
         for name, attribute in (_OF_BATCH | _OF_CELLS | _OF_TOTALS).items():
             if of_part.get(attribute) is not None:
                 arrays[f"{name}_{k}"] = of_part[attribute]
@@ -162,15 +169,28 @@ def _read_parts(saved, n_classes):
             totals = Totals(**of_totals)
             check_totals(totals, n_classes)
             parts.append((totals, *(arrays.get(f"{name}_{k}") for name in names)))
+        codes = [arrays.get(f"group_{k}") for k in range(len(parts))]
     if is_condensed:
         (part,) = parts
         cells = Cells(*part, level=0)
         check_cells(cells, n_classes)
         return [], cells
-    batches = [Batch(*part) for part in parts]
+    saved_labels = saved.get("groups", [None] * len(parts))  # none in earlier versions
+    batches = [
+        Batch(*part, _read_groups(labels, code))
+        for part, labels, code in zip(parts, saved_labels, codes, strict=True)
+    ]
     for batch in batches:
         check_batch(batch, n_classes)
+    join_groups(batches)  # refuses what does not go together
     return batches, None
+
+
+def _read_groups(labels, code):
+    if labels is None:
+        return None
+    values = np.array(labels["values"], np.dtype(labels["dtype"]))
+    return Groups(values, code)
 
 
 def _labels(labels):

@@ -54,6 +54,12 @@ def check_batch(batch, n_classes):
     demand((score >= 0) & (score <= 1), "a score")
     demand(batch.class_index < n_classes, "a class")
     demand(batch.row < batch.totals.n_samples, "a row")
+    if batch.groups is not None:
+        labels, code = batch.groups.labels, batch.groups.code
+        is_known = code.dtype.kind == "i" and code.shape == (batch.totals.n_samples,)
+        demand(is_known and labels.ndim == 1, "groups")
+        demand(np.array_equal(np.unique(code), np.arange(len(labels))), "groups")
+        demand(len(np.unique(labels)) == len(labels), "groups")
     if batch.weight is not None:
         demand((batch.weight > 0).all() and batch.weight.sum() < np.inf, "a weight")
 
@@ -91,6 +97,7 @@ def check_inferred(inferred, n_classes):
             demand(value.dtype.names == columns, name)
             demand([~np.isinf(value[column]) for column in columns[2:]], name)
             continue
+        demand(name != "design_effect_" or not value < 1, name)
         shape = (n_classes,) if "class" in name else (2,) * (name == "interval_")
         demand(np.shape(value) == shape, name)
         demand(~np.isinf(value), name)

@@ -8,8 +8,11 @@ import numpy as np
 from sklearn_tace import __version__
 from sklearn_tace.core.bins import bins_asked
 from sklearn_tace.core.errors import worst_first
-from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.inference.ranking import furthest_from_chance
+from sklearn_tace.inference.attributes import (
+    FEWEST_GROUPS,
+    has_intervals,
+    has_reference,
+)
 from sklearn_tace.views.formatting import (
     WIDTH,
     bins_of,
@@ -22,18 +25,22 @@ from sklearn_tace.views.formatting import (
     part_of,
     percent_of,
 )
+from sklearn_tace.views.ranking import furthest_from_chance
 
 _HEIGHT = 23
 _LABEL_WIDTH = 20
 _N_WORST = 5
 _FEW_ROWS_A_BIN = 20
 _TOO_FEW = 5
+_FEW_GROUPS = 20
+_REPEATED = 0.02  # of the rows: what is said of chance changes little below
 
 
 class Statements(NamedTuple):
     """What there is to say of a report, in sentences and lines."""
 
     value: list[str]  # its value first, with a verdict where there is one
+    groups: list[str]  # how much the rows tell, where they are in groups
     settings: list[str]
     kept: list[str]  # of the threshold
     notes: list[str]  # what limits the evidence
@@ -62,10 +69,13 @@ def state(report, seen, *, draws=True) -> Statements:
             "give, an interval and other settings are not known. It would take "
             f"{seen.needed_memory:,} MiB."
         )
+    sizes = seen.group_sizes
+    notes += _notes_on_groups(report, sizes, with_chance)
     if with_interval:
         notes += _notes_on_interval(report, is_clear)
     return Statements(
         value=list(_value(report, settings, p, is_clear, with_interval)),
+        groups=list(_groups(report, sizes, with_chance)),
         settings=list(_settings(report, seen)),
         kept=list(_kept(report)),
         notes=notes,
@@ -79,7 +89,8 @@ def state(report, seen, *, draws=True) -> Statements:
 def summarize(report, seen):
     """The report for a terminal: at most one screen."""
     said = state(report, seen)
-    lines = said.value + said.settings + said.kept
+    groups = [line for text in said.groups for line in textwrap.wrap(text, WIDTH)]
+    lines = said.value + groups + said.settings + said.kept
     notes = "\n".join(
         textwrap.fill(note, WIDTH, initial_indent="- ", subsequent_indent="  ")
         for note in said.notes
@@ -126,6 +137,50 @@ def _settings(report, seen):
         f"ties={settings['ties']}, norm={settings['norm']}, "
         f"average={settings['average']}, sklearn_tace {__version__}"
     )
+
+
+def _groups(report, sizes, with_chance):
+    if sizes is None:
+        return
+    median = f"{np.median(sizes):,.4g}"
+    tells = ""
+    if with_chance:
+        n_eff = report.n_samples_ / report.design_effect_
+        tells = (
+            f" tell as much about the error as about {_rounded(n_eff):,} independent "
+            "rows"
+        )
+    yield (
+        f"{count_of(report.n_samples_, 'row')} in {count_of(len(sizes), 'group')} "
+        f"(median {median}, largest {sizes.max():,}){tells}"
+    )
+
+
+def _rounded(number):
+    """To two digits."""
+    unit = 10 ** max(0, int(np.log10(number)) - 1)
+    return int(np.rint(number / unit)) * unit
+
+
+def _notes_on_groups(report, sizes, with_chance):
+    if sizes is None:
+        share = report.repeated_share_ if with_chance else 0
+        if share > _REPEATED:
+            yield (
+                f"{percent_of(share)} of the rows have exactly the predictions of "
+                "others. If rows are repeated or belong together, pass groups=: chance "
+                "then does more than is said here."
+            )
+    elif len(sizes) < FEWEST_GROUPS:
+        yield (
+            f"{count_of(len(sizes), 'group')}: too few to tell an error from chance. "
+            f"It takes {FEWEST_GROUPS}."
+        )
+    elif len(sizes) < _FEW_GROUPS:
+        yield (
+            f"Only {len(sizes)} groups: p and interval are rough, and small errors "
+            "cannot be seen."
+        )
 
 
 def _p_value(report, with_interval):

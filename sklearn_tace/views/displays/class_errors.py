@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from sklearn_tace.core.errors import worst_first
 from sklearn_tace.inference.attributes import has_intervals, has_reference
-from sklearn_tace.inference.ranking import furthest_from_chance
 from sklearn_tace.inputs.labels import positions
 from sklearn_tace.views.displays.base import Display
 from sklearn_tace.views.displays.drawing import (
@@ -22,6 +21,7 @@ from sklearn_tace.views.displays.drawing import (
     take_axes,
 )
 from sklearn_tace.views.formatting import count_of, cut, gap_of, level_of
+from sklearn_tace.views.ranking import furthest_from_chance
 
 _N_ROWS = 30
 _N_EXCLUDED = 5  # classes left out that get a row

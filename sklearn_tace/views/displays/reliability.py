@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_tace.inference.attributes import has_reference
-from sklearn_tace.inference.ranking import furthest_from_chance
 from sklearn_tace.inputs.labels import positions
 from sklearn_tace.views.displays.base import Display
 from sklearn_tace.views.displays.drawing import (
@@ -24,6 +23,7 @@ from sklearn_tace.views.displays.drawing import (
     take_axes,
 )
 from sklearn_tace.views.formatting import cut, level_of
+from sklearn_tace.views.ranking import furthest_from_chance
 
 _N_PANELS = 6
 _POINT_SIZE = 36  # of the heaviest bin, in square points

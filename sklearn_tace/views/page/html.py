@@ -82,7 +82,9 @@ def compact(report, seen):
         + "</tr>"
         for _, (_, label), cells in _rows(report, worst, said.with_chance)
     )
-    lines = "<br>".join(map(escape, said.value[1:] + said.settings + said.kept))
+    lines = "<br>".join(
+        map(escape, said.value[1:] + said.groups + said.settings + said.kept)
+    )
     notes = "".join(f"<li>{escape(note)}</li>" for note in said.notes)
     n_classes = count_of(len(report.classes_), "class")
     return (
